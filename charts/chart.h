@@ -11,9 +11,6 @@ namespace ptbench {
 
 // A chart as data: what is drawn, not how. gnuplot and the page draw the same one.
 
-// g++ calls members that a designated initialisation leaves out forgotten, unless they have one.
-// NOLINTBEGIN(readability-redundant-member-init)
-
 enum class AxisScale { linear, log2, log10 };
 
 /// How the numbers along an axis are written.
@@ -24,21 +21,21 @@ enum class AxisNumbers {
 };
 
 struct Axis {
-  std::string title{};  ///< with its unit, for instance "step [ms]"
+  std::string title;  ///< with its unit, for instance "step [ms]"
   AxisScale scale = AxisScale::linear;
   /// Names of the places 0, 1, … along an axis of categories; empty: the axis is of numbers.
-  std::vector<std::string> categories{};
-  std::optional<double> low{};   ///< where the axis begins; empty: as the values ask for
-  std::optional<double> high{};  ///< where the axis ends; empty: as the values ask for
+  std::vector<std::string> categories;
+  std::optional<double> low;   ///< where the axis begins; empty: as the values ask for
+  std::optional<double> high;  ///< where the axis ends; empty: as the values ask for
   AxisNumbers numbers = AxisNumbers::real;
 };
 
 struct Point {
-  double x = 0;                        ///< a number, or a place among the categories
-  double y = 0;                        ///< finite
-  std::optional<Interval> interval{};  ///< of y
-  std::string note{};   ///< what else a reader should know of this value; may be empty
-  bool trusted = true;  ///< false: one may not rely on it (`reliability_of`)
+  double x = 0;                      ///< a number, or a place among the categories
+  double y = 0;                      ///< finite
+  std::optional<Interval> interval;  ///< of y
+  std::string note;                  ///< what else a reader should know of this value; may be empty
+  bool trusted = true;               ///< false: one may not rely on it (`reliability_of`)
 };
 
 enum class SeriesStyle {
@@ -62,12 +59,12 @@ enum class PointShape {
 };
 
 struct Series {
-  std::string name{};
+  std::string name;
   SeriesStyle style = SeriesStyle::line;
-  std::vector<Point> points{};  ///< in the order of x
+  std::vector<Point> points;  ///< in the order of x
   /// What it shows, for instance a strategy with its options: series of one thing have one colour
   /// and one mark on all charts. Empty: its name says it.
-  std::string thing{};
+  std::string thing;
   std::size_t look = 0;     ///< which colour and mark: see `give_looks`
   std::size_t variant = 0;  ///< number among the series of one thing in a chart, told by dashes
   PointShape shape = PointShape::own;
@@ -76,21 +73,19 @@ struct Series {
 /// Something begins at that x, for instance a repetition: a thin upright line.
 struct Mark {
   double x = 0;
-  std::string text{};
+  std::string text;
 };
 
 /// Texts are as records have them: whoever draws escapes them.
 struct Chart {
-  std::string name{};     ///< of its row in the catalog, with "-2", … where it makes several
-  std::string title{};    ///< what is shown, for instance "Speedup of mlp, weak scaling"
-  std::string caption{};  ///< one sentence on how to read it, and what it rests on
-  Axis x{};
-  Axis y{};
-  std::vector<Series> series{};
-  std::vector<Mark> marks{};  ///< in the order of x
-  double level = 0.95;        ///< of all intervals
+  std::string name;     ///< of its row in the catalog, with "-2", … where it makes several
+  std::string title;    ///< what is shown, for instance "Speedup of mlp, weak scaling"
+  std::string caption;  ///< one sentence on how to read it, and what it rests on
+  Axis x;
+  Axis y;
+  std::vector<Series> series;
+  std::vector<Mark> marks;  ///< in the order of x
+  double level = 0.95;      ///< of all intervals
 };
-
-// NOLINTEND(readability-redundant-member-init)
 
 }  // namespace ptbench

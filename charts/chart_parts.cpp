@@ -40,7 +40,6 @@ Range range_of(std::size_t things, std::size_t number, std::size_t count) {
 Series cut_out(const Series& series, Range range) {
   Series part{.name = series.name,
               .style = series.style,
-              .points = {},
               .thing = series.thing,
               .look = series.look,
               .variant = series.variant,

@@ -20,8 +20,7 @@ struct ChartedRun {
   const ResultFile* file = nullptr;
   Reliability reliability;
   /// What tells its file from the others: host, commit, time; may be empty.
-  // NOLINTNEXTLINE(readability-redundant-member-init): g++ calls it forgotten otherwise
-  std::string source{};
+  std::string source;
 
   [[nodiscard]] bool is_trusted() const { return reliability.is_reliable(); }
 };

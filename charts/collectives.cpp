@@ -30,7 +30,7 @@ double bandwidth(const CollectiveRecord& record) {
 
 Series series_of_measurement(const std::map<Bytes, const CollectiveRecord*>& measurement,
                              std::string name) {
-  Series series{.name = std::move(name), .points = {}};
+  Series series{.name = std::move(name)};
   for (const auto& [bytes, record] : measurement)
     series.points.push_back({.x = static_cast<double>(bytes),
                              .y = bandwidth(*record),

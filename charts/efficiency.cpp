@@ -50,11 +50,9 @@ Chart efficiency_chart(const ScalingGroup& group, const MeasuredRuns& measured) 
               .title = "Efficiency of " + group.title,
               .caption = scaling_caption("Speedup against serial training, over ranks", group),
               .x = axis_of_ranks(group),
-              .y = {.title = "efficiency [%]"},
-              .series = {},
-              .marks = {}};
+              .y = {.title = "efficiency [%]"}};
   for (const RunSeries& runs : series_of(group.runs, Along::ranks)) {
-    Series series{.name = runs.name, .points = {}, .thing = runs.thing};
+    Series series{.name = runs.name, .thing = runs.thing};
     for (const ChartedRun& run : runs.runs) series.points.push_back(efficiency_of(run, measured));
     std::ranges::sort(series.points, {}, &Point::x);
     chart.series.push_back(std::move(series));

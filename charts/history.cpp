@@ -57,7 +57,7 @@ std::vector<Subject> subjects_of(const std::vector<const ResultFile*>& files) {
     for (const RunRecord& run : file->runs) {
       if (!has_step(run)) continue;
       const auto [place, is_new] = places.emplace(subject_of(run), subjects.size());
-      if (is_new) subjects.push_back({.title = place->first, .lines = {}, .places = {}});
+      if (is_new) subjects.push_back({.title = place->first});
       Subject& subject = subjects[place->second];
       const auto [line, starts] =
           subject.places.try_emplace({run.id, file->environment.host.name}, subject.lines.size());
@@ -96,7 +96,7 @@ void place_entries(Chart& chart, std::vector<Line>& lines,
 
 Series series_of_line(const Line& line, std::string name) {
   const double first = *line.front().run->step_seconds.median;
-  Series series{.name = std::move(name), .points = {}};
+  Series series{.name = std::move(name)};
   for (const Entry& entry : line) {
     const StepSecondsRecord& step = entry.run->step_seconds;
     Point point{.x = entry.place,

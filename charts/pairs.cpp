@@ -35,7 +35,7 @@ std::vector<LockstepPair> pairs_of(const std::string& id, const ChartSource& sou
 Series series_of(const std::string& name, std::span<const LockstepPair> pairs,
                  double LockstepPair::* change, const std::optional<double>& all,
                  const std::optional<Interval>& interval) {
-  Series series{.name = name, .style = SeriesStyle::points, .points = {}};
+  Series series{.name = name, .style = SeriesStyle::points};
   if (all) {
     series.points.push_back({.x = kAll, .y = kPercent * *all});
     if (interval)

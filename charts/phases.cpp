@@ -39,7 +39,6 @@ double sum_of(const PhasesRecord& phases) {
 Series series_of_phase(const Phase& phase, std::span<const ChartedRun> runs) {
   Series series{.name = std::string(phase.name),
                 .style = SeriesStyle::stacked,
-                .points = {},
                 .thing = std::string(phase.name.substr(0, phase.name.find(',')))};
   for (std::size_t place = 0; place < runs.size(); ++place) {
     const PhasesRecord& phases = runs[place].run->phases_seconds;
@@ -48,7 +47,6 @@ Series series_of_phase(const Phase& phase, std::span<const ChartedRun> runs) {
       series.points.push_back(
           {.x = static_cast<double>(place),
            .y = kMillisecondsPerSecond * seconds,
-           .interval = {},
            .note = fmt::format("{:.1f} % of the step", 100 * seconds / sum_of(phases)),
            .trusted = runs[place].is_trusted()});
   }
@@ -64,10 +62,9 @@ Chart phase_chart(std::span<const ChartedRun> runs) {
               .caption = fmt::format("Timed on rank 0 in separate steps. Communication during "
                                      "backward counts as backward. {}.",
                                      basis_of(runs)),
-              .x = {.title = {}, .categories = names_of(traits)},
+              .x = {.categories = names_of(traits)},
               .y = {.title = "step [ms]"},
-              .series = {},
-              .marks = {}};
+              .series = {}};
   for (const Phase& phase : kPhases)
     if (Series series = series_of_phase(phase, runs); !series.points.empty())
       chart.series.push_back(std::move(series));

@@ -124,7 +124,6 @@ Axis axis_of_ranks(const ScalingGroup& group) {
   const auto [least, most] = span_of_ranks(group);
   return {.title = "ranks",
           .scale = spans_much(least, most) ? AxisScale::log2 : AxisScale::linear,
-          .categories = {},
           .low = {},
           .high = {},
           .numbers = AxisNumbers::whole};

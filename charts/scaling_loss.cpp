@@ -50,12 +50,11 @@ std::vector<std::string> bar_names(std::span<const ChartedRun> runs) {
 Series part_series(std::string_view name, std::span<const ChartedRun> runs,
                    const MeasuredRuns& measured,
                    const std::function<std::optional<double>(const ScalingRecord&)>& share_of) {
-  Series series{.name = std::string(name), .style = SeriesStyle::stacked, .points = {}};
+  Series series{.name = std::string(name), .style = SeriesStyle::stacked};
   for (std::size_t place = 0; place < runs.size(); ++place)
     if (const std::optional<double> share = share_of(*runs[place].run->scaling))
       series.points.push_back({.x = static_cast<double>(place),
                                .y = kPercent * *share,
-                               .interval = {},
                                .note = note_of(runs[place]),
                                .trusted = is_trusted(runs[place], measured)});
   return series;
@@ -68,10 +67,9 @@ Chart loss_chart(const std::string& title, std::span<const ChartedRun> runs,
       .title = "Where the efficiency went: " + title,
       .caption = fmt::format("Parts add up to 100 %. A part below 0 is time that ranks saved. {}.",
                              basis_of(runs)),
-      .x = {.title = {}, .categories = bar_names(runs)},
+      .x = {.categories = bar_names(runs)},
       .y = {.title = "share of the step [%]"},
-      .series = {},
-      .marks = {}};
+      .series = {}};
   chart.series.push_back(part_series(
       "reached", runs, measured, [](const ScalingRecord& scaling) { return scaling.efficiency; }));
   for (const Part& part : kLosses) {

@@ -27,13 +27,11 @@ Chart speedup_chart(const ScalingGroup& group, const MeasuredRuns& measured) {
               .caption = scaling_caption(
                   "Throughput relative to serial training on one rank's threads", group),
               .x = axis_of_ranks(group),
-              .y = {.title = "speedup"},
-              .series = {},
-              .marks = {}};
+              .y = {.title = "speedup"}};
   chart.y.scale = chart.x.scale;
   if (chart.y.scale == AxisScale::linear) chart.y.low = 0;
   for (const RunSeries& runs : series_of(group.runs, Along::ranks)) {
-    Series series{.name = runs.name, .points = {}, .thing = runs.thing};
+    Series series{.name = runs.name, .thing = runs.thing};
     for (const ChartedRun& run : runs.runs) series.points.push_back(speedup_of(run, measured));
     std::ranges::sort(series.points, {}, &Point::x);
     chart.series.push_back(std::move(series));

@@ -30,7 +30,7 @@ std::vector<ChartedRun> runs_in_lines(std::span<const ChartedRun> runs) {
 }
 
 Series throughput_series(const RunSeries& runs) {
-  Series series{.name = runs.name, .points = {}, .thing = runs.thing};
+  Series series{.name = runs.name, .thing = runs.thing};
   for (const ChartedRun& run : runs.runs)
     series.points.push_back({.x = static_cast<double>(*run.run->strategy.batch_per_replica),
                              .y = *run.run->throughput.value,

@@ -29,6 +29,8 @@ add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-fno-math-errno> $<$<COMPILE_LANGU
 add_library(ptbench_warnings INTERFACE)
 target_compile_options(ptbench_warnings INTERFACE
   $<$<COMPILE_LANGUAGE:CXX>:-Wall;-Wextra;-Wpedantic;-Wshadow;-Wconversion;-Wsign-conversion;-Wold-style-cast;-Wnon-virtual-dtor;-Woverloaded-virtual>
+  # Members that an initialisation leaves out have their defaults.
+  $<$<COMPILE_LANGUAGE:CXX>:-Wno-missing-field-initializers>
   # About vectors that cross functions: those that do are always inlined.
   $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<CXX_COMPILER_ID:GNU>>:-Wno-psabi>
   # g++ 12 warns falsely in std::string code at -O3, most of all out of precompiled headers (GCC bugs

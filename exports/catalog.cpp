@@ -136,7 +136,7 @@ const Exporter& find_exporter(std::string_view name) {
 Export export_results(const Exporter& exporter, std::span<const NamedResult> results) {
   refuse_what_says_nothing(exporter, results);
   if (exporter.names_once) refuse_names_twice(exporter, results);
-  Export done{.text = exporter.write(results), .left_out = {}};
+  Export done{.text = exporter.write(results)};
   if (!exporter.measured_only) return done;
   for (const NamedResult& named : results)
     for (const RunRecord& run : named.result.runs)

@@ -40,8 +40,7 @@ struct RepetitionStep {
   double seconds = 0;         ///< its median step
   std::optional<Size> steps;  ///< that it counted; empty: not known
   /// "not clean", "not known to be clean"; empty: clean
-  // NOLINTNEXTLINE(readability-redundant-member-init): g++ calls it forgotten otherwise
-  std::string remark{};
+  std::string remark;
 };
 /// The repetitions of a run whose median step is known. A run that knows no repetition has one, of
 /// its own median.

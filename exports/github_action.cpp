@@ -79,8 +79,7 @@ std::string array_of(std::span<const NamedResult> results,
 
 std::string gha_bigger_export(std::span<const NamedResult> results) {
   return array_of(results, [](const RunRecord& run) -> std::vector<Value> {
-    Value efficiency{
-        .suffix = " (scaling efficiency)", .unit = "fraction", .value = {}, .interval = {}};
+    Value efficiency{.suffix = " (scaling efficiency)", .unit = "fraction", .interval = {}};
     if (run.scaling) efficiency.value = run.scaling->efficiency;
     if (run.scaling) efficiency.interval = run.scaling->efficiency_ci95;
     return {{.suffix = "",

@@ -103,8 +103,7 @@ CandidateTrial::CandidateTrial(const KernelBackend& backend, const OperatorSpec&
   sgd.lr = 1e-12;  // touches every weight, moves none
   if (layout.elements > 0)
     optimizer_ = backend.plan_optimizer(
-        sgd, {.parameters = parameters, .gradients = bindings.gradients, .state = {}},
-        layout.owned);
+        sgd, {.parameters = parameters, .gradients = bindings.gradients}, layout.owned);
   all_ = {0, layout.elements};
 }
 

@@ -39,9 +39,7 @@ struct OptimizerArenas {
   std::vector<std::span<float>> state;  ///< state_arenas() of them, zero before the first step
   /// One element, in the same memory: where it is not 0 when an update is done, the update leaves
   /// everything as it is. Empty: every update is made.
-  // g++ calls members that an initialisation leaves out forgotten, unless they have one.
-  // NOLINTNEXTLINE(readability-redundant-member-init)
-  std::span<const float> skip{};
+  std::span<const float> skip;
 };
 
 /// One fused pass over a slice of the arenas.

@@ -40,8 +40,7 @@ struct SiteChoice {
   int threads = 1;             ///< of a CPU device
   int first_core = 0;          ///< of `topology`, from which on a CPU device has its cores
   /// Devices whose memory copies of this one go to and come from, straight where the machine can.
-  // NOLINTNEXTLINE(readability-redundant-member-init): callers leave it out
-  std::vector<std::string> peers = {};
+  std::vector<std::string> peers;
 };
 
 /// A kind of device.

@@ -143,8 +143,7 @@ std::string values_of(const Chart& chart) {
                               {.heading = chart.y.title, .is_number = true},
                               {.heading = fmt::format("{:.5g} % interval", 100 * chart.level),
                                .is_number = true},
-                              {.heading = "note", .is_long = true}},
-                  .rows = {}};
+                              {.heading = "note", .is_long = true}}};
   std::size_t points = 0;
   for (const Series& series : chart.series)
     for (const Point& point : series.points)

@@ -28,33 +28,28 @@ namespace ptbench {
 /// The words of a command as a shell takes them.
 [[nodiscard]] std::string shell_line(std::span<const std::string> words);
 
-// g++ calls members that a designated initialisation leaves out forgotten, unless they have one.
-// NOLINTBEGIN(readability-redundant-member-init)
-
 /// A cell of a table.
 struct HtmlCell {
-  std::string text;       ///< as records have it
-  std::string sort = {};  ///< what it is sorted by, a number as text; empty: its text
-  std::string note = {};  ///< small, below the text
-  std::string mark = {};  ///< class of the cell: "bad", "doubt"
+  std::string text;  ///< as records have it
+  std::string sort;  ///< what it is sorted by, a number as text; empty: its text
+  std::string note;  ///< small, below the text
+  std::string mark;  ///< class of the cell: "bad", "doubt"
 };
 
 struct HtmlColumn {
   std::string heading;
-  std::string meaning = {};  ///< a sentence on what it shows
-  bool is_number = false;    ///< aligned to the right
-  bool is_long = false;      ///< texts of many words
+  std::string meaning;     ///< a sentence on what it shows
+  bool is_number = false;  ///< aligned to the right
+  bool is_long = false;    ///< texts of many words
 };
 
 /// A tile: what is asked, what is known of it (empty: nothing), and what else to know.
 struct HtmlFact {
   std::string question;
   std::string value;
-  std::string note = {};
+  std::string note;
   bool is_doubtful = false;
 };
-
-// NOLINTEND(readability-redundant-member-init)
 
 /// Stands in a list of class "facts".
 [[nodiscard]] std::string html_fact(const HtmlFact& fact);

@@ -289,7 +289,7 @@ std::string run_section(std::span<const ResultFile> files, std::span<const std::
   std::size_t runs = 0;
   for (const ResultFile& file : files) runs += file.runs.size();
   if (runs == 0) return {};
-  HtmlTable table{.caption = {}, .columns = {}, .rows = {}, .is_sortable = true};
+  HtmlTable table{.is_sortable = true};
   table.rows.resize(runs);
   if (!sides.empty()) {
     table.columns.push_back({.heading = "side"});

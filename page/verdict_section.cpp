@@ -84,7 +84,6 @@ std::string verdict_section(const Comparison& comparison) {
                    .meaning = "clean repetitions of BASE and NEW",
                    .is_number = true},
                   {.heading = "remarks", .is_long = true}},
-      .rows = {},
       .is_sortable = true};
   for (const RunComparison& run : comparison.runs) table.rows.push_back(row_of(run));
   if (!table.rows.empty()) html += html_table(table);

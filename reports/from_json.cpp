@@ -261,9 +261,7 @@ void RunReader::add(const Field& field) {
     const std::string_view key = path.substr(0, path.find('.'));
     path.remove_prefix(std::min(key.size() + 1, path.size()));
     const auto found = std::ranges::find(node->children, key, &Node::key);
-    node = found != node->children.end()
-               ? &*found
-               : &node->children.emplace_back(Node{.key = key, .children = {}});
+    node = found != node->children.end() ? &*found : &node->children.emplace_back(Node{.key = key});
   }
   (field.bound() == Bound::high ? node->high : node->field) = &field;
 }

@@ -50,11 +50,11 @@ std::vector<OptionValue> options_of(const RunRecord& run) {
 }
 
 std::vector<TextColumn> key_columns(const ResultFile& file) {
-  std::vector<TextColumn> columns{{.heading = "workload", .cells = {}},
-                                  {.heading = "strategy", .cells = {}},
-                                  {.heading = "n", .cells = {}, .is_right = true},
-                                  {.heading = "batch", .cells = {}, .is_right = true},
-                                  {.heading = "precision", .cells = {}}};
+  std::vector<TextColumn> columns{{.heading = "workload"},
+                                  {.heading = "strategy"},
+                                  {.heading = "n", .is_right = true},
+                                  {.heading = "batch", .is_right = true},
+                                  {.heading = "precision"}};
   for (const RunRecord& run : file.runs) {
     const auto batch = run.strategy.batch_per_replica;
     const std::array<std::string, 5> cells{
@@ -68,7 +68,7 @@ std::vector<TextColumn> key_columns(const ResultFile& file) {
 
 /// A cell is empty where that is not known.
 TextColumn hosts_column(const ResultFile& file) {
-  TextColumn column{.heading = "hosts", .cells = {}, .is_right = true};
+  TextColumn column{.heading = "hosts", .is_right = true};
   for (const RunRecord& run : file.runs)
     column.cells.push_back(run.strategy.hosts ? fmt::format("{}", *run.strategy.hosts) : "");
   return column;
@@ -231,7 +231,6 @@ std::vector<TextColumn> figure_columns(const ResultFile& file, int left_out) {
   for (const Figure& figure : kFigures) {
     if (figure.leaves != 0 && figure.leaves <= left_out) continue;
     TextColumn column{.heading = std::string(figure.heading),
-                      .cells = {},
                       .is_right = true,
                       .meaning = std::string(figure.meaning)};
     for (const RunRecord& run : file.runs)
@@ -247,7 +246,7 @@ std::vector<TextColumn> figure_columns(const ResultFile& file, int left_out) {
 }
 
 Table runs_table(const std::vector<TextColumn>& columns) {
-  Table table{.name = "runs", .columns = {}, .rows = {}};
+  Table table{.name = "runs", .columns = {}};
   table.rows.resize(columns.front().cells.size());
   for (const TextColumn& column : columns) {
     table.columns.push_back(

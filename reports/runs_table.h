@@ -14,8 +14,7 @@ struct TextColumn {
   std::string heading;
   std::vector<std::string> cells;
   bool is_right = false;
-  // NOLINTNEXTLINE(readability-redundant-member-init): g++ calls it forgotten otherwise
-  std::string meaning = {};  ///< of the heading; empty: it says itself
+  std::string meaning;  ///< of the heading; empty: it says itself
 };
 
 /// What tells runs apart: workload, strategy, n, batch, precision, hosts where a run is on several,

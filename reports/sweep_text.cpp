@@ -62,7 +62,7 @@ std::string meanings_of(const FittingTable& table, const ConsoleStyle& style) {
 
 /// Where ids are too long for a column: numbers in the table, and what they mean below it.
 std::string numbered_table(const ResultFile& file, const ConsoleStyle& style) {
-  TextColumn numbers{.heading = "run", .cells = {}, .is_right = true};
+  TextColumn numbers{.heading = "run", .is_right = true};
   std::string meanings;
   for (std::size_t row = 0; row < file.runs.size(); ++row) {
     numbers.cells.push_back(fmt::format("{}", row + 1));

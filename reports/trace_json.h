@@ -25,11 +25,9 @@ struct TraceOrigin {
   Size rank = 0;
   Size world_size = 1;  ///< processes, each with a trace
   std::string communicator;
-  std::string device;  ///< "cpu"
-  // NOLINTBEGIN(readability-redundant-member-init): g++ calls them forgotten otherwise
-  std::vector<Size> device_numbers = {};  ///< of the replicas' devices, as activities count them
-  std::string activity_gap = {};          ///< why there is no activity of the device; may be empty
-  // NOLINTEND(readability-redundant-member-init)
+  std::string device;                ///< "cpu"
+  std::vector<Size> device_numbers;  ///< of the replicas' devices, as activities count them
+  std::string activity_gap;          ///< why there is no activity of the device; may be empty
   TraceClock clock;
   TraceWindow window;
   bool is_emulated = false;  ///< the device: times are places in an order

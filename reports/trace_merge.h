@@ -45,13 +45,11 @@ struct ClockOffset {
   std::size_t collectives = 0;
   /// Median of how much later than rank 0, by the clocks, it finished a collective. Ranks finish
   /// one nearly together.
-  // NOLINTBEGIN(readability-redundant-member-init): g++ calls them forgotten otherwise
-  std::optional<double> estimate = {};
+  std::optional<double> estimate;
   /// Nobody finishes a collective before everybody has started it, so it is surely not less, or
   /// more. Both or none: clocks that drift contradict each other.
-  std::optional<double> at_least = {};
-  std::optional<double> at_most = {};
-  // NOLINTEND(readability-redundant-member-init)
+  std::optional<double> at_least;
+  std::optional<double> at_most;
 };
 
 /// By rank, ascending. Usage errors: a rank that is missing or there twice, traces of unlike runs,

@@ -52,10 +52,8 @@ struct TraceRow {
 /// Whose rows they are.
 struct TracedProcess {
   Size rank = 0;
-  Size world_size = 1;  ///< ranks of its collectives
-  // NOLINTNEXTLINE(readability-redundant-member-init): g++ calls it forgotten otherwise
-  std::vector<Size> device_numbers =
-      {};  ///< of its replicas, as `DeviceActivity` has them; or empty
+  Size world_size = 1;               ///< ranks of its collectives
+  std::vector<Size> device_numbers;  ///< of its replicas, as `DeviceActivity` has them; or empty
 };
 
 /// The whole steps of `recorder` as rows, those of a line in the order of time, what contains

@@ -47,7 +47,7 @@ struct Cause {
 Cause& cause_named(std::string_view name, std::vector<Cause>& causes) {
   const auto found = std::ranges::find(causes, name, &Cause::name);
   if (found != causes.end()) return *found;
-  return causes.emplace_back(Cause{.name = std::string(name), .warnings = {}, .runs = 0});
+  return causes.emplace_back(Cause{.name = std::string(name), .runs = 0});
 }
 
 std::vector<Cause> causes_of(std::span<const RunRecord> runs) {
@@ -67,8 +67,7 @@ std::vector<Cause> causes_of(std::span<const RunRecord> runs) {
 }
 
 MergedWarning merged(const Cause& cause) {
-  MergedWarning result{
-      .name = cause.name, .codes = {}, .message = {}, .remedy = {}, .runs = cause.runs};
+  MergedWarning result{.name = cause.name, .runs = cause.runs};
   if (cause.warnings.size() == 1) {
     const auto& [code, warning] = *cause.warnings.begin();
     result.name = code;
@@ -110,8 +109,7 @@ std::vector<Trouble> troubles_of(std::span<const RunRecord> runs) {
       return other.status == run.status && other.reason == reason;
     });
     if (trouble == troubles.end())
-      trouble =
-          troubles.insert(troubles.end(), {.status = run.status, .reason = reason, .ids = {}});
+      trouble = troubles.insert(troubles.end(), {.status = run.status, .reason = reason});
     trouble->ids.push_back(run.id);
   }
   return troubles;

@@ -38,17 +38,14 @@ GatheredRows::GatheredRows(const Program& first, Size replicas)
   }
   operator_ = plan_->bind({.inputs = {logits},
                            .output = {},
-                           .output_gradients = {},
                            .input_gradients = {logits_gradient_},
                            .parameters = {},
                            .gradients = {},
-                           .buffers = {},
                            .labels = labels,
                            .loss = cells_.as<float>().first(1),
                            .loss_scale = loss_scale_.memory(),
                            .workspace = workspace_.as<std::byte>(),
-                           .scratch = scratch_.as<std::byte>(),
-                           .addends = {}});
+                           .scratch = scratch_.as<std::byte>()});
 }
 
 void GatheredRows::allocate_rows(Bytes logits_bytes, Bytes replicas) {

@@ -181,11 +181,8 @@ UpdateCheck check_update(Strategy& before, Strategy& tested, const OptimizerSpec
     const Arenas after = to.arenas_of(i);
     auto gradients = to.gradients_of(i);
     for (std::size_t tensor = 0; tensor < gradients.size(); ++tensor) {
-      RuleUpdate rule{.parameters = old[0][tensor],
-                      .state = {},
-                      .gradients = std::move(gradients[tensor]),
-                      .new_parameters = {},
-                      .new_state = {}};
+      RuleUpdate rule{
+          .parameters = old[0][tensor], .state = {}, .gradients = std::move(gradients[tensor])};
       for (float& gradient : rule.gradients)
         gradient = static_cast<float>(gradient * gradient_scale);
       std::vector<std::span<const float>> values{after[0][tensor]};

@@ -196,7 +196,6 @@ class Verification {
     const double error = std::abs(loss - expected) / std::max(1.0, std::abs(expected));
     note({.share =
               std::isnan(error) ? std::numeric_limits<double>::infinity() : error / bounds_.loss,
-          .tensor = {},
           .what = "loss"});
     if (error <= bounds_.loss) return true;  // NaN is no match either
     fail(fmt::format("the loss of step {} is {}, the oracle's {}: more than {:.0e} apart", tried_,

@@ -126,11 +126,9 @@ struct Keys<GlobalPoolLayer> {
   static std::vector<LayerType> types() {
     return {{.name = "global_average_pool",
              .summary = "nn.AdaptiveAvgPool2d(1) of an image",
-             .keys = {},
              .read = read<PoolKind::average>},
             {.name = "global_max_pool",
              .summary = "nn.AdaptiveMaxPool2d(1) of an image",
-             .keys = {},
              .read = read<PoolKind::max>}};
   }
   template <PoolKind Kind>
@@ -151,7 +149,6 @@ std::vector<LayerType> types_of() {
     return {{.name = LayerTraits<L>::kName,
              .summary = LayerTraits<L>::kSummary,
              .inputs = LayerTraits<L>::kInputs,
-             .keys = {},
              .read = [](const JsonFields& /*fields*/) -> Layer { return L{}; }}};
   else
     return Keys<L>::types();

@@ -272,7 +272,7 @@ class Lowerer {
 /// Lets every gradient have one source, where its operator does not sum several itself.
 LoweredGraph fork_gradients(LoweredGraph graph) {
   const std::vector<std::vector<Use>> uses = uses_of(graph);
-  LoweredGraph forked{.tensors = graph.tensors, .operators = {}};
+  LoweredGraph forked{.tensors = graph.tensors};
   for (std::size_t i = 0; i < graph.operators.size(); ++i) {
     LoweredOperator lowered = graph.operators[i];
     const Size output = lowered.output;

@@ -99,7 +99,7 @@ void PixelProducts::plan_output() {
     sources_.push_back(geometry_.input);
     sources_.back().phase = phase;
   }
-  Target target{.image = geometry_.output, .terms = {}};
+  Target target{.image = geometry_.output};
   for (std::size_t tap = 0; tap < geometry_.taps.size(); ++tap)
     target.terms.push_back({.source = static_cast<Size>(geometry_.taps[tap].phase),
                             .offset = geometry_.taps[tap].offset,
@@ -113,7 +113,7 @@ void PixelProducts::plan_input_gradient(const Window& window) {
   sources_.push_back(geometry_.output);
   for (Size row = 0; row < window.stride_height; ++row)
     for (Size column = 0; column < window.stride_width; ++column) {
-      Target target{.image = geometry_.input, .terms = {}};
+      Target target{.image = geometry_.input};
       target.image.phase = {.row = row, .column = column};
       for (std::size_t tap = 0; tap < geometry_.taps.size(); ++tap)
         if (geometry_.phases[geometry_.taps[tap].phase] == target.image.phase)

@@ -71,7 +71,7 @@ Geometry geometry_of(const Conv2dSpec& shape) {
   g.shape = shape;
   g.output = shape.output();
   const auto native = [&](const ImageShape& image) { return Planes(image, shape.type); };
-  g.input_layout = {.image = shape.input, .planes = {}};
+  g.input_layout = {.image = shape.input};
   if (!shape.plain_input) g.input_layout.planes = native(shape.input);
   g.output_layout = {.image = g.output, .planes = native(g.output)};
   g.inner = shape.input.channels * shape.window.kernel_height * shape.window.kernel_width;

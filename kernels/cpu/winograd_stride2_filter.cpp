@@ -39,7 +39,6 @@ class Stride2Filter {
   explicit Stride2Filter(const Conv2dSpec& spec)
       : tiles_({.image = Data ? spec.output() : spec.input,
                 .result = Data ? spec.input : spec.output(),
-                .padding = {},
                 .side = kSide}),
         inputs_(padded_channels(tiles_.image.channels)),
         outputs_(padded_channels(tiles_.result.channels)) {

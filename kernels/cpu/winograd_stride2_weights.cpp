@@ -29,8 +29,7 @@ using winograd_f32::spaced;
 class Stride2WeightGradient {
  public:
   explicit Stride2WeightGradient(const Conv2dSpec& spec)
-      : tiles_(
-            {.image = spec.input, .result = spec.output(), .padding = {}, .side = stride2::kTile}),
+      : tiles_({.image = spec.input, .result = spec.output(), .side = stride2::kTile}),
         inputs_(padded_channels(tiles_.image.channels)),
         outputs_(padded_channels(tiles_.result.channels)) {
     // Chunks of few tiles read and write the sums often; one chunk needs sums of few blocks.

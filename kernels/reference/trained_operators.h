@@ -145,8 +145,7 @@ class BatchNormOperator final : public Operator {
     BatchNormBackward<T> from{.input = input_of<T>(bound_),
                               .weight = parameters_.weight,
                               .statistics = {statistics_.weight, statistics_.bias},
-                              .output = elements<T>(bound_.output),
-                              .output_gradients = {}};
+                              .output = elements<T>(bound_.output)};
     for (std::size_t i = 0; i < bound_.output_gradients.size(); ++i)
       from.output_gradients.push_back(output_gradient_of<T>(bound_, i));
     batch_norm_backward<T>(spec_, from,

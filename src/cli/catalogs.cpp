@@ -32,8 +32,7 @@ Table workloads() {
                           {"classes", "classes"},
                           {"batch", "batch"},
                           {"optimizer", "optimizer"},
-                          {"summary", "summary"}},
-              .rows = {}};
+                          {"summary", "summary"}}};
   for (const Workload& workload : workload_catalog())
     table.rows.push_back(
         {workload.name, workload.input_shape.text(), workload.classes, workload.batch,
@@ -44,8 +43,7 @@ Table workloads() {
 
 Table strategies() {
   Table table{.name = "strategies",
-              .columns = {{"name", "name"}, {"several_ranks", "n > 1"}, {"summary", "summary"}},
-              .rows = {}};
+              .columns = {{"name", "name"}, {"several_ranks", "n > 1"}, {"summary", "summary"}}};
   for (const StrategyRow& strategy : strategy_catalog())
     table.rows.push_back({strategy.name, strategy.several_ranks, strategy.summary});
   return table;
@@ -56,8 +54,7 @@ Table communicators() {
               .columns = {{"name", "name"},
                           {"several_ranks", "n > 1"},
                           {"needs", "needs"},
-                          {"summary", "summary"}},
-              .rows = {}};
+                          {"summary", "summary"}}};
   for (const CommunicatorRow& row : communicator_catalog())
     table.rows.push_back({row.name, row.several_ranks, row.needs, row.summary});
   return table;
@@ -69,8 +66,7 @@ Table devices() {
                           {"memory_bytes", "memory", Unit::bytes},
                           {"cores", "cores"},
                           {"compute_capability", "capability"},
-                          {"name", "name"}},
-              .rows = {}};
+                          {"name", "name"}}};
   const Topology topology = discover_topology();
   table.rows.push_back({"cpu", static_cast<Size>(topology.memory_bytes),
                         static_cast<Size>(topology.cores.size()), FieldValue(),
@@ -87,8 +83,7 @@ Table optimizers() {
                           {"lr", "lr"},
                           {"momentum", "momentum"},
                           {"weight_decay", "weight decay"},
-                          {"state_arenas", "state / parameters"}},
-              .rows = {}};
+                          {"state_arenas", "state / parameters"}}};
   for (const OptimizerKind kind : {OptimizerKind::sgd, OptimizerKind::adam, OptimizerKind::adamw}) {
     const OptimizerSpec spec = OptimizerSpec::defaults_of(kind);
     FieldValue momentum;
@@ -101,8 +96,7 @@ Table optimizers() {
 
 Table exports() {
   Table table{.name = "exports",
-              .columns = {{"name", "format"}, {"reader", "read by"}, {"summary", "summary"}},
-              .rows = {}};
+              .columns = {{"name", "format"}, {"reader", "read by"}, {"summary", "summary"}}};
   for (const Exporter& exporter : exporter_catalog())
     table.rows.push_back(
         {std::string(exporter.name), std::string(exporter.reader), std::string(exporter.summary)});
@@ -115,8 +109,7 @@ Table options() {
                           {"short_name", ""},
                           {"value", "value"},
                           {"default", "default"},
-                          {"help", "meaning"}},
-              .rows = {}};
+                          {"help", "meaning"}}};
   for (const OptionInfo& option : run_option_table().infos()) {
     if (option.hidden) continue;
     const std::string short_name =
@@ -130,8 +123,7 @@ Table options() {
 
 Table charts() {
   Table table{.name = "charts",
-              .columns = {{"name", "name"}, {"summary", "summary"}, {"needs", "needs"}},
-              .rows = {}};
+              .columns = {{"name", "name"}, {"summary", "summary"}, {"needs", "needs"}}};
   for (const ChartRow& chart : chart_catalog())
     table.rows.push_back(
         {std::string(chart.name), std::string(chart.summary), std::string(chart.needs)});
@@ -179,8 +171,7 @@ Table catalog_table(std::string_view name) {
 }
 
 Table catalog_overview() {
-  Table table{
-      .name = "catalogs", .columns = {{"name", "catalog"}, {"entries", "entries"}}, .rows = {}};
+  Table table{.name = "catalogs", .columns = {{"name", "catalog"}, {"entries", "entries"}}};
   for (const Catalog& catalog : kCatalogs)
     table.rows.push_back({std::string(catalog.name), names_in(catalog)});
   return table;

@@ -190,9 +190,7 @@ Command make_chart_command() {
                     {"ptbench chart comm.json -o comm.svg",
                      "the bandwidth measured by ptbench comm --json > comm.json"},
                     {"ptbench chart history.jsonl -o history.svg",
-                     "a history kept by compare --append"}},
-       .options = {},
-       .run = {}},
+                     "a history kept by compare --append"}}},
       chart_option_table(), chart_command);
 }
 

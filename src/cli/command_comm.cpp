@@ -87,8 +87,7 @@ ExitCode be_rank(const CommOptions& options) {
 CommResult run_alone(const CommunicatorRow& row, const CommWork& work) {
   const AffinityGuard affinity;
   pin_to(work.topology.cores.front().cpu);
-  CommResult result{.header = {},
-                    .rows = measure_with(
+  CommResult result{.rows = measure_with(
                         row, work.options, nullptr,
                         {.interrupted = [&] { return work.interrupt.requested(); },
                          .measured = [&, rows = Size{0}](
@@ -150,7 +149,6 @@ CommResult run_processes(const CommunicatorRow& row, const CommWork& work, Size 
     header = gpus.empty() ? header_line(topology, ranks, row.name)
                           : fmt::format("{}; communicator {}\n", fmt::join(gpus, ", "), row.name);
   RankProcesses processes{
-      .arguments = {},
       .timeout = plan.timeout,
       .interrupted =
           [&] {
@@ -282,7 +280,7 @@ ExitCode be_outside_rank(const CommOptions& given, const RankPlace& place,
   PhaseBoard(group.region.phases()).enter(place.rank, RankPhase::measuring);
   pin_to(topology.cores[static_cast<std::size_t>(group.cores.index) % topology.cores.size()].cpu);
   PeerWatch watch(group.region, std::move(group.links), plan_of(given).timeout,
-                  {.leave = {}, .end = [&](const GivenUp& by) { end_hung_rank(place.rank, by); }});
+                  {.end = [&](const GivenUp& by) { end_hung_rank(place.rank, by); }});
   try {
     const CommunicatorRow row = row_of(given, group);
     const CommOptions options = options_of(given, group);
@@ -385,8 +383,7 @@ Command make_comm_command() {
                     {"ptbench comm --device cuda -b 8 -e 128M -f 2",
                      "all-reduce between all GPUs, at sizes as nccl-tests takes them"},
                     {"ptbench comm -o comm.json", "the table, and raw numbers for a script"}},
-       .options = {},
-       .run = {}},
+       .options = {}},
       comm_option_table(), comm_command);
 }
 

@@ -145,9 +145,7 @@ Command make_compare_command() {
              "compare with the last ten results and the first three, and add this one unless it is "
              "worse"},
             {"ptbench compare --self-check results.json",
-             "how small a change this machine can detect"}},
-       .options = {},
-       .run = {}},
+             "how small a change this machine can detect"}}},
       compare_option_table(), compare_command);
 }
 

@@ -92,14 +92,12 @@ std::vector<SweepSide> sides_of(const GateOptions& options, const Topology& topo
     for (const auto* const command : {&options.base_program, &options.fresh_program})
       sides.push_back({.program = "/proc/self/exe",
                        .header = begin_result(options.command_line, topology),
-                       .earlier = {},
                        .arguments = {"--program=" + command->value()}});
     return sides;
   }
   for (const auto* const program : {&options.base, &options.fresh}) {
     SweepSide side{.program = fs::absolute(program->value()),
-                   .header = begin_result(options.command_line, topology),
-                   .earlier = {}};
+                   .header = begin_result(options.command_line, topology)};
     side.header.generator = unknown_build();
     sides.push_back(std::move(side));
   }
@@ -331,8 +329,7 @@ Command make_gate_command() {
                      "a smaller change, on two ranks, for a pull request"},
                     {"ptbench gate --base-program old/train.py --new-program new/train.py",
                      "two versions of your own training script"}},
-       .options = {},
-       .run = {}},
+       .options = {}},
       gate_option_table(), gate_command);
 }
 

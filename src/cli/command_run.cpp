@@ -20,9 +20,7 @@ Command make_run_command() {
                      "train on real digits until it is good, and keep the results"},
                     {"ptbench run --steps 30 --save-initial-weights start.safetensors --loss-log "
                      "losses.csv",
-                     "what another framework needs to replay the run and compare its losses"}},
-       .options = {},
-       .run = {}},
+                     "what another framework needs to replay the run and compare its losses"}}},
       run_option_table(), run_command);
 }
 

@@ -223,9 +223,7 @@ Command make_sweep_command() {
              "precision against threads, as a table for a spreadsheet too"},
             {"ptbench sweep -b 32,128 --binary old/ptbench -o old.json --binary new/ptbench -o "
              "new.json",
-             "two builds side by side, for ptbench compare old.json new.json"}},
-       .options = {},
-       .run = {}},
+             "two builds side by side, for ptbench compare old.json new.json"}}},
       sweep_option_table(), sweep_command);
 }
 

@@ -24,8 +24,7 @@ struct CommunicatorSetup {
   Size rank = 0;
   Device* device = nullptr;  ///< whose maker calls, and whose host threads share long work
   Communicator::Timeout timeout = std::chrono::seconds(60);  ///< of waits while it is made
-  // NOLINTNEXTLINE(readability-redundant-member-init): g++ calls it forgotten
-  std::string interface = {};   ///< of the network, that an engine's values travel by; empty: any
+  std::string interface;        ///< of the network, that an engine's values travel by; empty: any
   RanksApart* apart = nullptr;  ///< where the ranks are on several hosts
 };
 
@@ -37,13 +36,12 @@ struct RankCommunicators {
 
 /// A row of the communicator catalog.
 struct CommunicatorRow {
-  std::string name;            ///< as on the command line
-  std::string summary;         ///< one line for `ptbench list`
-  std::string needs;           ///< of the machine or the run; a few words
-  bool several_ranks = false;  ///< takes worlds above one
-  bool on_gpus = false;        ///< of values in the memory of CUDA devices, and no others
-  // NOLINTNEXTLINE(readability-redundant-member-init): g++ calls it forgotten
-  std::string engine = {};       ///< the module that does it, which may be absent; empty: none
+  std::string name;              ///< as on the command line
+  std::string summary;           ///< one line for `ptbench list`
+  std::string needs;             ///< of the machine or the run; a few words
+  bool several_ranks = false;    ///< takes worlds above one
+  bool on_gpus = false;          ///< of values in the memory of CUDA devices, and no others
+  std::string engine;            ///< the module that does it, which may be absent; empty: none
   bool has_leaders = false;      ///< that engine sends between the first ranks of hosts alone
   bool takes_interface = false;  ///< sends values by a network interface that can be chosen
   bool between_hosts = false;    ///< takes ranks of several hosts

@@ -66,15 +66,11 @@ class LibraryCommunicator final : public Communicator {
  private:
   struct Started {
     shared::Operation operation;
-    // g++ calls members that a designated initialisation leaves out forgotten, unless they have
-    // one.
-    // NOLINTBEGIN(readability-redundant-member-init)
-    std::span<std::byte> values{};  ///< a send only reads it
-    std::span<std::byte> whole{};
-    std::uint64_t number = 0;                   ///< of a collective, from 1; of messages: 0
-    std::uint64_t counted = 0;                  ///< as count_collective has it
-    std::unique_ptr<LibraryMessage> message{};  ///< null: to itself, or a collective
-    // NOLINTEND(readability-redundant-member-init)
+    std::span<std::byte> values;  ///< a send only reads it
+    std::span<std::byte> whole;
+    std::uint64_t number = 0;                 ///< of a collective, from 1; of messages: 0
+    std::uint64_t counted = 0;                ///< as count_collective has it
+    std::unique_ptr<LibraryMessage> message;  ///< null: to itself, or a collective
   };
   using Clock = std::chrono::steady_clock;
 

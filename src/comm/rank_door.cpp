@@ -10,9 +10,7 @@ namespace ptbench {
 RankDoor::RankDoor(std::size_t rank, std::size_t ranks, const DoorWord& word)
     : rank_(rank), word_(word), connections_(ranks), callers_(ranks) {}
 
-void RankDoor::take_in(RankSocket socket) {
-  callers_.take_in({.socket = std::move(socket), .greeting = {}});
-}
+void RankDoor::take_in(RankSocket socket) { callers_.take_in({.socket = std::move(socket)}); }
 
 void RankDoor::hear() {
   callers_.hear([this](Caller& caller) { return who_is(caller); });

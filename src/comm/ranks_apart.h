@@ -16,8 +16,7 @@ struct RanksApart {
   std::vector<std::string> hosts;  ///< by rank
   std::unique_ptr<StarCommunicator> words;
   Bytes bytes_per_rank = 1;  ///< of memory that those of a host may share: SharedRegion::create
-  // NOLINTNEXTLINE(readability-redundant-member-init): g++ calls it forgotten
-  std::optional<RanksOfHosts> shared = {};  ///< where a communicator has them share it
+  std::optional<RanksOfHosts> shared;  ///< where a communicator has them share it
 };
 
 }  // namespace ptbench

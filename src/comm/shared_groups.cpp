@@ -81,9 +81,9 @@ std::unique_ptr<Communicator> SharedMemoryCommunicator::split(Size colour, Size 
                                   world_rank(rank_), card.rank, shared::kMostGroups),
                       "close groups that are not used any more");
   const std::vector<Card> members = members_of(all, colour);
-  SharedGroup group{.channel = shared::kFirstGroupChannel +
-                               static_cast<std::size_t>(std::countr_zero(common_channels(members))),
-                    .ranks = {}};
+  SharedGroup group{.channel =
+                        shared::kFirstGroupChannel +
+                        static_cast<std::size_t>(std::countr_zero(common_channels(members)))};
   for (const Card& member : members) {
     if (member.rank == world_rank(rank_)) group.own = std::ssize(group.ranks);
     group.ranks.push_back(member.rank);

@@ -32,8 +32,7 @@ Communicator::Ticket SharedMemoryCommunicator::start_send(std::span<const std::b
          "sends to one rank are waited for in time");
   Pending& kept =
       begin({.operation = {.collective = Collective::send, .root = to, .bytes = bytes.size()},
-             .input = bytes,
-             .output = {}},
+             .input = bytes},
             {0, static_cast<Size>(bytes.size())}, after);
   kept.number = ++messages.sent;
   Letter& letter = messages.to->letters[kept.number % shared::kMostLetters];
@@ -50,7 +49,6 @@ Communicator::Ticket SharedMemoryCommunicator::start_receive(std::span<std::byte
   Pair& messages = pair(from);
   Pending& kept =
       begin({.operation = {.collective = Collective::receive, .root = from, .bytes = bytes.size()},
-             .input = {},
              .output = bytes},
             {}, after);
   kept.number = ++messages.received;

@@ -101,14 +101,14 @@ Communicator::Ticket SoloCommunicator::start_send(std::span<const std::byte> byt
                                                   const Event* after) {
   ensure(to == 0, "a message is for a rank of the group");
   await(after);
-  return match({.ticket = ++started_, .sent = bytes, .received = {}, .is_send = true});
+  return match({.ticket = ++started_, .sent = bytes, .is_send = true});
 }
 
 Communicator::Ticket SoloCommunicator::start_receive(std::span<std::byte> bytes, Size from,
                                                      const Event* after) {
   ensure(from == 0, "a message is for a rank of the group");
   await(after);
-  return match({.ticket = ++started_, .sent = {}, .received = bytes, .is_send = false});
+  return match({.ticket = ++started_, .received = bytes, .is_send = false});
 }
 
 Communicator::Ticket SoloCommunicator::match(Half half) {

@@ -66,10 +66,8 @@ class StarCommunicator final : public Communicator {
 
   struct Started {
     shared::Operation operation;
-    // NOLINTBEGIN(readability-redundant-member-init): g++ calls them forgotten
-    std::span<std::byte> values = {};  ///< a gather only reads it
-    std::span<std::byte> whole = {};
-    // NOLINTEND(readability-redundant-member-init)
+    std::span<std::byte> values;  ///< a gather only reads it
+    std::span<std::byte> whole;
   };
   /// What goes before the bytes of a message.
   struct Head {

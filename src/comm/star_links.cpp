@@ -84,7 +84,7 @@ StarLinks join_star(const NetworkAddress& hub, Size rank, std::uint64_t secret,
       std::this_thread::sleep_until(soon);
       continue;
     }
-    StarLinks star{.rank = rank, .links = {}};
+    StarLinks star{.rank = rank};
     star.links.push_back(std::move(link));
     return star;
   }

@@ -21,8 +21,7 @@ struct StarLinks {
 /// How long ranks wait for each other's connections.
 struct StarPatience {
   std::chrono::steady_clock::time_point end;
-  // NOLINTNEXTLINE(readability-redundant-member-init): g++ calls it forgotten
-  std::function<void()> look = {};  ///< now and then; throws where waiting makes no sense any more
+  std::function<void()> look;  ///< now and then; throws where waiting makes no sense any more
 };
 
 /// Rank 0's side: takes the connections of `size` - 1 ranks that know the secret, and tells them

@@ -29,8 +29,7 @@ ResultFile pooled(std::span<const ResultFile> files, const PriorNoise& prior) {
   ResultFile result{.generator = files.front().generator,
                     .created = files.front().created,
                     .command = files.front().command,
-                    .environment = files.front().environment,
-                    .runs = {}};
+                    .environment = files.front().environment};
   for (const RunGroup& group : runs.groups()) result.runs.push_back(group.run());
   return result;
 }

@@ -13,14 +13,12 @@ namespace ptbench {
 
 /// Where the replicas of a run compute.
 struct ChosenDevice {
-  std::string id = "cpu";  ///< or "cuda:0": this rank's, or the first replica's
-  // NOLINTNEXTLINE(readability-redundant-member-init): callers leave it out
-  std::vector<std::string> of_replicas = {};  ///< of each rank or replica; empty for the CPU
-  // NOLINTNEXTLINE(readability-redundant-member-init): callers leave it out
-  std::vector<std::string> rank_hosts = {};  ///< whose device that is, by rank; empty: one's
-  std::string name;                          ///< its maker's; empty for the CPU
-  Bytes memory_bytes = 0;                    ///< of its own; 0 for the CPU
-  std::string compute_capability;            ///< of a GPU: "9.0"
+  std::string id = "cpu";                ///< or "cuda:0": this rank's, or the first replica's
+  std::vector<std::string> of_replicas;  ///< of each rank or replica; empty for the CPU
+  std::vector<std::string> rank_hosts;   ///< whose device that is, by rank; empty: one's
+  std::string name;                      ///< its maker's; empty for the CPU
+  Bytes memory_bytes = 0;                ///< of its own; 0 for the CPU
+  std::string compute_capability;        ///< of a GPU: "9.0"
   /// A program that behaves like a device, for tests: it computes, and how long that takes says
   /// nothing.
   bool is_emulated = false;

@@ -268,8 +268,7 @@ void configure_program(const RunOptions& options, Size cores, RunConfig& config)
   ProgramCommand program{.engine = "program",
                          .command = filled(options, values),
                          .world_size = {},
-                         .global_batch = {},
-                         .verification = {}};
+                         .global_batch = {}};
   if (is_given(options, "nproc")) program.world_size = options.nproc;
   if (const auto global = values.find("global_batch"); global != values.end())
     program.global_batch = std::stoll(global->second);

@@ -90,8 +90,7 @@ void add_verification_warning(const RunConfig& config, RunRecord& record) {
 RunRecord begin_program_record(const RunConfig& config) {
   RunRecord record;
   record.id = config.id;
-  record.engine = {
-      .name = config.program->engine, .version = {}, .command = config.program->command};
+  record.engine = {.name = config.program->engine, .command = config.program->command};
   record.workload.name = config.workload.name;
   record.strategy.name = config.strategy.name;
   record.strategy.world_size = config.program->world_size.value_or(1);
@@ -110,11 +109,10 @@ RunRecord begin_record(const RunConfig& config, const Topology& topology) {
   RunRecord record;
   record.id = config.id;
   if (config.program) {
-    record.engine = {
-        .name = config.program->engine, .version = {}, .command = config.program->command};
+    record.engine = {.name = config.program->engine, .command = config.program->command};
     add_verification_warning(config, record);
   } else {
-    record.engine = {.name = "native", .version = build_info().version, .command = {}};
+    record.engine = {.name = "native", .version = build_info().version};
   }
   record.workload.name = config.workload.name;
   if (!config.workload.model_file.empty()) record.workload.file = config.workload.model_file;

@@ -85,11 +85,7 @@ DataSource load_npy(const fs::path& directory) {
   if (std::holds_alternative<Pixels>(train.samples.values))
     return source_of_pixels(shape, to_pixels(std::move(train)), to_pixels(std::move(test)),
                             quoted(directory / kNpyTrain.samples));
-  return {.source = {},
-          .train = to_dataset(std::move(train)),
-          .test = to_dataset(std::move(test)),
-          .mean = {},
-          .standard_deviation = {}};
+  return {.train = to_dataset(std::move(train)), .test = to_dataset(std::move(test))};
 }
 
 }  // namespace

@@ -33,7 +33,6 @@ DataSource source_of_pixels(const Shape& sample_shape, PixelPart train, PixelPar
       channel_statistics(train.pixels, channels, sample_shape.elements() / channels);
   check_varies(statistics, train_name);
   return {
-      .source = {},
       .train = Dataset(sample_shape, std::move(train.pixels), statistics, std::move(train.labels)),
       .test = Dataset(sample_shape, std::move(test.pixels), statistics, std::move(test.labels)),
       .mean = std::move(statistics.mean),

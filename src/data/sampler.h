@@ -16,8 +16,7 @@ struct BatchShape {
   Size replicas = 1;
   Size replica = 0;  ///< whose micro-batches to produce
   /// Samples in each replica's micro-batch, where these are not alike; empty: micro_batch in all.
-  // NOLINTNEXTLINE(readability-redundant-member-init): g++ calls it forgotten otherwise
-  std::vector<Size> shares = {};
+  std::vector<Size> shares;
 
   /// The same as seen by another replica.
   [[nodiscard]] BatchShape of_replica(Size other) const;

@@ -76,9 +76,7 @@ DataSource synthetic_data(const SyntheticSpec& spec) {
   }
   return {.source = "synthetic",
           .train = Dataset(spec.sample_shape, std::move(values), std::move(labels)),
-          .test = Dataset(spec.sample_shape, {}, {}),
-          .mean = {},
-          .standard_deviation = {}};
+          .test = Dataset(spec.sample_shape, {}, {})};
 }
 
 }  // namespace ptbench

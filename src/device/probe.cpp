@@ -155,8 +155,7 @@ CudaWatch watch_cuda(const std::filesystem::path& module_folder) {
   const Module module = load_module(module_folder, "cuda", kDeviceProbeInterface, kDeviceProbeAbi);
   if (!module.loaded()) {
     const CudaProbe probe = without_module(module);
-    return {
-        .state = "failed", .driver_version = {}, .detail = probe.detail, .remedy = probe.remedy};
+    return {.state = "failed", .detail = probe.detail, .remedy = probe.remedy};
   }
   const auto report = std::make_unique<DeviceWatchReport>();
   static_cast<const DeviceProbe*>(module.interface)->watch(report.get());
@@ -170,7 +169,7 @@ CudaCompiler find_cuda_compiler(const std::filesystem::path& module_folder) {
   const Module module = load_module(module_folder, "cuda", kDeviceProbeInterface, kDeviceProbeAbi);
   if (!module.loaded()) {
     const CudaProbe probe = without_module(module);
-    return {.state = "failed", .version = {}, .detail = probe.detail, .remedy = probe.remedy};
+    return {.state = "failed", .detail = probe.detail, .remedy = probe.remedy};
   }
   CompilerReport report{};
   static_cast<const DeviceProbe*>(module.interface)->find_compiler(&report);

@@ -22,8 +22,7 @@ struct CommOutcome {
 /// those of all elsewhere, and for messages: all_to_all, and send_receive around the ring.
 struct CommMeasurement {
   std::string collective;
-  // NOLINTNEXTLINE(readability-redundant-member-init): g++ calls it forgotten
-  std::string communicator{};  ///< as on the command line
+  std::string communicator;  ///< as on the command line
   Size ranks = 1;
   Size count = 0;        ///< floats
   double seconds = 0;    ///< median over calls of the slowest rank's time

@@ -61,8 +61,7 @@ std::vector<Table> doctor_tables(const std::vector<FindingGroup>& groups) {
                             {"state", "state"},
                             {"value", "value"},
                             {"detail", "detail"},
-                            {"remedy", "remedy"}},
-                .rows = {}};
+                            {"remedy", "remedy"}}};
     for (const Finding& finding : group.findings)
       table.rows.push_back({finding.name, finding.state, finding.value, finding.detail,
                             finding.remedy.empty() ? FieldValue() : FieldValue(finding.remedy)});

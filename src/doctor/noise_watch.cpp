@@ -28,7 +28,6 @@ constexpr double kRepetitionSeconds = 2;
 Finding no_resolution_of(const SelfCheck& check) {
   return {.name = check.placement,
           .state = "warning",
-          .value = {},
           .detail = fmt::format("no difference can be detected: the run-to-run spread of {} ({} "
                                 "repetitions) is unusual, so comparisons are ambiguous",
                                 format_percent(check.standard_deviation), check.repetitions),
@@ -48,23 +47,21 @@ Finding resolution_of(const SelfCheck& check) {
 }
 
 FindingGroup resolution(const std::vector<SelfCheck>& checks) {
-  FindingGroup group{.name = "what a benchmark here can resolve", .findings = {}};
+  FindingGroup group{.name = "what a benchmark here can resolve"};
   for (const SelfCheck& check : checks) group.findings.push_back(resolution_of(check));
   if (checks.empty())
     group.findings.push_back({.name = "resolution",
                               .state = "warning",
-                              .value = {},
                               .detail = "fewer than 3 repetitions were clean in any placement",
                               .remedy = "Close other programs, or watch for longer."});
   return group;
 }
 
 FindingGroup disturbances(RunRecord& record) {
-  FindingGroup group{.name = "what disturbs it", .findings = {}};
+  FindingGroup group{.name = "what disturbs it"};
   for (const WarningRecord& warning : record.warnings)
     group.findings.push_back({.name = warning.code,
                               .state = "warning",
-                              .value = {},
                               .detail = warning.message,
                               .remedy = warning.remedy});
   if (group.findings.empty()) group.findings.push_back(note("noise", {}, "nothing was seen"));
@@ -85,7 +82,7 @@ FindingGroup learn_new(const NoiseStore& store, const std::string& host, const P
   const PriorNoise added = store.unknown(host, learnt);
   const bool saved = !added.classes().empty() && store.save(host, added);
   const std::string file = single_line(store.file().string());
-  FindingGroup group{.name = "what later runs and comparisons use", .findings = {}};
+  FindingGroup group{.name = "what later runs and comparisons use"};
   add_usual(known, "known before and kept; compare --self-check learns it again", group);
   add_usual(added,
             saved ? "learnt now, kept in " + file : "learnt now, but there is no place to keep it",
@@ -121,8 +118,6 @@ std::vector<FindingGroup> watch_noise(double seconds) {
   const PriorNoise prior = store.load(host);
   RunSession session({.program = "/proc/self/exe",
                       .arguments = {"--workload=mlp"},
-                      .first_arguments = {},
-                      .plan_file = {},
                       .id = "mlp",
                       .repetition_seconds = kRepetitionSeconds,
                       .least_seconds = kRepetitionSeconds / 2},

@@ -179,7 +179,7 @@ class RepetitionJudge {
     };
     const auto typical = change(by.typical, typical_change_);
     if (!typical) return {};
-    StepChange step{.by = by, .typical = *typical, .whole = {}};
+    StepChange step{.by = by, .typical = *typical};
     if (by.whole) step.whole = change(*by.whole, whole_change_);
     return step;
   }

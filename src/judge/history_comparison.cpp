@@ -96,7 +96,7 @@ class HistoryJudge {
     const ComparedBy by = compared_by(all);
     auto typical = change_of(entries, fresh, by.typical, kTypicalRule);
     if (!typical) return {};
-    StepChange step{.by = by, .typical = std::move(*typical), .whole = {}};
+    StepChange step{.by = by, .typical = std::move(*typical)};
     if (by.whole) step.whole = change_of(entries, fresh, *by.whole, kMeanRule);
     return step;
   }

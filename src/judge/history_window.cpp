@@ -235,8 +235,7 @@ std::vector<ResultFile> part_of(std::span<const ResultFile> entries,
     ResultFile copy{.generator = entry.generator,
                     .created = entry.created,
                     .command = entry.command,
-                    .environment = entry.environment,
-                    .runs = {}};
+                    .environment = entry.environment};
     for (const RunRecord& run : entry.runs)
       if (keeps(place, run)) copy.runs.push_back(run);
     if (!copy.runs.empty()) part.push_back(std::move(copy));

@@ -64,7 +64,7 @@ Judgement judge_step(const StepChange& step, double detect) {
             .p_value = p,
             .rests_on_whole = true};
   if (typical == Verdict::ambiguous) return {.reason = why_ambiguous(step.typical, detect)};
-  if (std::abs(step.whole->estimate) <= detect / 2) return {.verdict = Verdict::same, .reason = {}};
+  if (std::abs(step.whole->estimate) <= detect / 2) return {.verdict = Verdict::same};
   return {.reason = fmt::format("{} stayed the same, but {} may not have: {}", of_typical, of_whole,
                                 interval_text(*step.whole)),
           .rests_on_whole = true};

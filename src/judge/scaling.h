@@ -13,15 +13,13 @@ namespace ptbench {
 /// What a run is compared with.
 struct ScalingPlan {
   ScalingMode mode = ScalingMode::weak;
-  std::string baseline;  ///< id of the serial run of the same settings
-  std::string one_rank;  ///< id of the strategy's own run of one rank
-  // NOLINTNEXTLINE(readability-redundant-member-init): g++ calls it forgotten otherwise
-  std::string all_cores = {};  ///< id of the serial run on as many cores with as large a global
-                               ///< batch; empty: there is none
+  std::string baseline;   ///< id of the serial run of the same settings
+  std::string one_rank;   ///< id of the strategy's own run of one rank
+  std::string all_cores;  ///< id of the serial run on as many cores with as large a global
+                          ///< batch; empty: there is none
   /// Id of the serial run, on one replica's threads, of micro-batches as large as the run's; empty:
   /// there is none, or the baseline is it.
-  // NOLINTNEXTLINE(readability-redundant-member-init): g++ calls it forgotten otherwise
-  std::string same_micro_batch = {};
+  std::string same_micro_batch;
   bool in_rounds = false;  ///< its k-th repetition was made in the k-th round of the sweep
 };
 

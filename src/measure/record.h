@@ -299,8 +299,7 @@ struct ScalingRecord {
   std::optional<double> efficiency_within_hosts = std::nullopt;  ///< its own, against one rank
   std::optional<double> efficiency_across_hosts = std::nullopt;  ///< against so many such hosts
   std::optional<Interval> efficiency_across_hosts_ci95 = std::nullopt;
-  // NOLINTNEXTLINE(readability-redundant-member-init): g++ calls it forgotten otherwise
-  PredictedRecord predicted = {};
+  PredictedRecord predicted;
 };
 
 /// Beside the run of the same options by the engine that a sweep names first.
@@ -366,8 +365,7 @@ struct ResultFile {
   EnvironmentRecord environment;
   std::vector<RunRecord> runs;
   /// In a history: ids of the runs whose change for the worse was accepted with this entry.
-  // NOLINTNEXTLINE(readability-redundant-member-init): or GCC warns of designated ones.
-  std::vector<std::string> accepted = {};
+  std::vector<std::string> accepted;
 };
 
 }  // namespace ptbench

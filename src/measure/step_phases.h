@@ -108,17 +108,14 @@ class PhaseTimer final : private WorkWatch {
     start_collective,
     finish_collectives,
   };
-  // g++ calls members that a designated initialisation leaves out forgotten, unless they have one.
-  // NOLINTBEGIN(readability-redundant-member-init)
   struct Mark {
     Change change = Change::begin_step;
     StepPhase phase = StepPhase::data;
     /// The step's number, the phase's payload, how many collectives were finished; of one that was
     /// started, its place among those that are watched, from 1; 0: it is not.
     std::uint64_t payload = 0;
-    CollectiveStart collective = {};
+    CollectiveStart collective;
   };
-  // NOLINTEND(readability-redundant-member-init)
   /// Of a collective on another queue.
   struct Watched {
     std::unique_ptr<Event> begin;

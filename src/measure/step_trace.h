@@ -22,8 +22,7 @@ namespace ptbench {
 
 /// The steps of a training that are traced.
 struct TraceWindow {
-  // NOLINTNEXTLINE(readability-redundant-member-init): g++ calls it forgotten otherwise
-  std::optional<Size> first = {};  ///< from 1; empty: the first after a warm-up
+  std::optional<Size> first;  ///< from 1; empty: the first after a warm-up
   Size count = 4;
   friend bool operator==(const TraceWindow&, const TraceWindow&) = default;
 };
@@ -64,10 +63,9 @@ struct TracedSpan {
 
 struct TracedCollective {
   CollectiveStart what;
-  double begin = 0;  ///< this rank started it
-  double end = 0;    ///< this rank knew that it was finished
-  // NOLINTNEXTLINE(readability-redundant-member-init): g++ calls it forgotten otherwise
-  std::optional<TimeSpan> ran = {};  ///< when the device did it, where that is known
+  double begin = 0;             ///< this rank started it
+  double end = 0;               ///< this rank knew that it was finished
+  std::optional<TimeSpan> ran;  ///< when the device did it, where that is known
 };
 
 /// What one thread did in the steps that are traced, in the order in which it began. Its memory is

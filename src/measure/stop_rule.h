@@ -16,10 +16,8 @@ struct Evidence {
   std::span<const double> step_seconds;  ///< of the samples so far
   Size steps = 0;                        ///< measured so far
   double elapsed_seconds = 0;            ///< since warm-up began
-  // g++ calls members that an initialisation leaves out forgotten, unless they have one.
-  // NOLINTNEXTLINE(readability-redundant-member-init)
-  std::span<const SliceRecord> slices{};  ///< that have ended
-  double measured_seconds = 0;            ///< that the samples lasted
+  std::span<const SliceRecord> slices;   ///< that have ended
+  double measured_seconds = 0;           ///< that the samples lasted
 };
 
 /// How long measuring can last at most, whatever the samples say.

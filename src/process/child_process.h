@@ -14,24 +14,21 @@ namespace ptbench {
 
 /// A program to start, and who gets what it writes: text as it comes, in pieces of any size.
 struct ChildCommand {
-  std::filesystem::path program;       ///< a path; not searched for
-  std::vector<std::string> arguments;  ///< after the program's own name
-  // g++ calls members that a designated initialisation leaves out forgotten, unless they have one.
-  // NOLINTBEGIN(readability-redundant-member-init)
-  std::function<void(std::string_view)> on_output{};  ///< empty: standard output leads nowhere
-  std::function<void(std::string_view)> on_errors{};  ///< empty: standard error is its owner's
+  std::filesystem::path program;                    ///< a path; not searched for
+  std::vector<std::string> arguments;               ///< after the program's own name
+  std::function<void(std::string_view)> on_output;  ///< empty: standard output leads nowhere
+  std::function<void(std::string_view)> on_errors;  ///< empty: standard error is its owner's
   /// It leads a process group of its own, which signals, the deadline and its owner's end reach as
   /// a whole: its own children are in it, but those that leave it.
-  bool leads_group{};
+  bool leads_group;
   /// It leads a session of its own, out of reach of the terminal's Ctrl-C. Signals reach its
   /// process group; what is left of that when the leader has ended is killed at once.
-  bool leads_session{};
-  std::vector<std::string> environment{};  ///< "NAME=value", beside and before the owner's
-  std::string input{};  ///< what it reads on standard input, 64 KiB at most; empty: nothing
+  bool leads_session;
+  std::vector<std::string> environment;  ///< "NAME=value", beside and before the owner's
+  std::string input;  ///< what it reads on standard input, 64 KiB at most; empty: nothing
   /// After `input` its standard input goes on, without anything to read, until close_input or the
   /// owner's end.
-  bool keeps_input{};
-  // NOLINTEND(readability-redundant-member-init)
+  bool keeps_input;
   int owner_end_signal = SIGKILL;  ///< that the kernel sends when the owner ends; 0: none
 };
 

@@ -20,7 +20,7 @@ HostLookUp ask(const std::string& host, std::uint16_t port, int flags) {
   const int error = getaddrinfo(host.c_str(), fmt::format("{}", port).c_str(), &wanted, &found);
   if (error != 0)
     return {.addresses = nullptr, .may_exist = error == EAI_AGAIN, .why = gai_strerror(error)};
-  return {.addresses = {found, freeaddrinfo}, .may_exist = true, .why = {}};
+  return {.addresses = {found, freeaddrinfo}, .may_exist = true};
 }
 
 /// While it lives, this thread and those that it makes take no signals.

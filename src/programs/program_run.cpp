@@ -214,8 +214,6 @@ class ProgramRun {
           {.rank = rank,
            .host = host_name(),
            .device = record_.strategy.devices.at(static_cast<std::size_t>(rank)),
-           .compute_seconds = {},
-           .wait_seconds = {},
            .peak_memory_bytes = peak_memory_of(server.process_of(rank))});
   }
 

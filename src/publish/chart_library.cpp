@@ -67,11 +67,11 @@ ChartLibrary read_chart_library() {
     if (*named == '\0')
       return {.text = {},
               .problem = fmt::format("Charts show no values on hover: {} is empty.", kVariable)};
-    return {.text = library_text(named), .problem = {}};
+    return {.text = library_text(named)};
   }
   for (const char* path : kPlaces) {
     try {
-      return {.text = library_text(path), .problem = {}};
+      return {.text = library_text(path)};
     } catch (const Error&) {
       continue;
     }

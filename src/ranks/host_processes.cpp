@@ -133,7 +133,6 @@ class HostGroup {
   [[nodiscard]] ChildCommand command_of_rank_zero() const {
     ChildCommand command{
         .program = "/bin/sh",
-        .arguments = {},
         .input = fmt::format("{}PTBENCH_RANK=0 PTBENCH_LOCAL_RANK=0\n"
                              "export PTBENCH_RANK PTBENCH_LOCAL_RANK\nexec {} </dev/null\n",
                              start_.variables, start_.command_line())};

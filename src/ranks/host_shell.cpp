@@ -171,7 +171,6 @@ ChildCommand HostShell::command_of(const HostRanks& ranks, const RankStart& star
   const std::string mark = random_word();
   ChildCommand command{
       .program = "/bin/sh",
-      .arguments = {},
       .input = fmt::format(kScript, fmt::arg("command", start.command_line()),
                            fmt::arg("mark", mark), fmt::arg("count", ranks.count),
                            fmt::arg("first", ranks.first), fmt::arg("local", ranks.first_local),

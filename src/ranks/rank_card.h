@@ -46,10 +46,8 @@ struct Door {
 /// What rank 0 tells each rank that it admits.
 struct Welcome {
   CoreShare cores;
-  // NOLINTBEGIN(readability-redundant-member-init): g++ calls them forgotten
-  std::vector<Size> local_ranks = {};   ///< by rank
-  std::vector<std::string> hosts = {};  ///< by rank
-  // NOLINTEND(readability-redundant-member-init)
+  std::vector<Size> local_ranks;   ///< by rank
+  std::vector<std::string> hosts;  ///< by rank
   Door door = {};
 };
 

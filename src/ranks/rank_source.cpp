@@ -56,7 +56,6 @@ RankPlace place_in(const Launcher& launcher, const Variables& variables) {
                   .several_hosts = false,
                   .one_host = false,
                   .job = {},
-                  .place = {},
                   .address = {}};
   const auto local_ranks = launcher.local_ranks == nullptr
                                ? std::nullopt

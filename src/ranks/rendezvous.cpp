@@ -367,7 +367,6 @@ PeerLinks RankGathering::admit(const SharedRegion& region, const Door& door) {
   PeerLinks links{.rank = 0,
                   .host = state_->own.host,
                   .are_apart = state_->are_apart(),
-                  .peers = {},
                   .listener = std::move(state_->listener)};
   for (std::size_t rank = 1; rank < state_->peers.size(); ++rank) {
     Descriptor& peer = state_->peers[rank];

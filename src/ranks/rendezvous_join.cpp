@@ -137,11 +137,8 @@ SharedRegion region_of(const RankCard& own, SocketMessage message) {
 Admission take(const RankCard& own, Welcome welcome, SocketMessage message, Descriptor socket) {
   require_sense(own, welcome);
   const bool are_apart = welcome.door.port != 0;
-  Admission admission{
-      .region = std::nullopt,
-      .welcome = std::move(welcome),
-      .links = {
-          .rank = own.rank, .host = own.host, .are_apart = are_apart, .peers = {}, .listener = {}}};
+  Admission admission{.welcome = std::move(welcome),
+                      .links = {.rank = own.rank, .host = own.host, .are_apart = are_apart}};
   if (!are_apart) admission.region = region_of(own, std::move(message));
   admission.links.peers.push_back({.rank = 0,
                                    .host = admission.welcome.hosts.front(),

@@ -47,8 +47,6 @@ void require_ptbench(std::string_view option, const std::string& program) {
                       kRemedy);
 }
 
-GeneratorRecord unknown_build() {
-  return {.name = "ptbench", .version = "unknown", .git_commit = {}, .build_type = {}};
-}
+GeneratorRecord unknown_build() { return {.name = "ptbench", .version = "unknown"}; }
 
 }  // namespace ptbench

@@ -67,7 +67,7 @@ class Lockstep {
 
   bool refuse(std::size_t begun, std::string why) {
     (void)abandon(begun, TurnsOutcome::idle);
-    outcome_ = {.impossible = std::move(why), .outcomes = {}, .starting_seconds = 0};
+    outcome_ = {.impossible = std::move(why), .starting_seconds = 0};
     return false;
   }
 

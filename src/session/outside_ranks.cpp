@@ -212,7 +212,6 @@ RankCard card_of(const RankPlace& place, const Topology& topology,
                 .rank = place.rank,
                 .world_size = place.world_size,
                 .local_rank = place.local_rank,
-                .cpus = {},
                 .options = std::move(options)};
   for (const Core& core : topology.cores) card.cpus.push_back(core.cpu);
   std::ranges::sort(card.cpus);

@@ -38,7 +38,7 @@ fs::path refusal_beside(const fs::path& output) { return output.string() + ".ref
 }  // namespace
 
 RankLauncher launcher_of(std::string_view text, Size ranks) {
-  RankLauncher launcher{.command = {}, .ranks = ranks};
+  RankLauncher launcher{.ranks = ranks};
   for (;;) {
     const std::size_t mark = text.find(kRanksMark);
     launcher.command += text.substr(0, mark);

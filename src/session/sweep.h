@@ -27,9 +27,8 @@ namespace ptbench {
 struct SweepSide {
   std::filesystem::path program;
   ResultFile header;  ///< generator, environment, command: until the program tells its own; no runs
-  std::optional<ResultFile> earlier;  ///< what --resume goes on from
-  // NOLINTNEXTLINE(readability-redundant-member-init): callers leave it out
-  std::vector<std::string> arguments = {};  ///< of its processes alone, beside the row's
+  std::optional<ResultFile> earlier;   ///< what --resume goes on from
+  std::vector<std::string> arguments;  ///< of its processes alone, beside the row's
 };
 
 /// How long and how often rows are measured.

@@ -152,9 +152,7 @@ class RowCollection {
       if (!is_refusal(error.code())) throw;
       if (!first_error_) first_error_ = error;
       return {.row = {.record = impossible_record(combination, sweep_, topology_, reason_of(error)),
-                      .arguments = {},
-                      .launcher = {},
-                      .scaling = {}},
+                      .launcher = {}},
               .config = {}};
     }
   }
@@ -282,7 +280,6 @@ SweepRow sweep_row(const RunConfig& config, std::span<const NamedAssignment> ass
   return {.record = possible_record(config),
           .arguments = pass_on(assignments).common,
           .launcher = {},
-          .scaling = {},
           .starts_program = config.program.has_value(),
           .needs_preparation = config.needs_preparation(),
           .step_operations = operations_of_step(config),

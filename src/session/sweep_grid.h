@@ -23,8 +23,7 @@ struct SweepRow {
   std::optional<RankLauncher> launcher = std::nullopt;  ///< starts its ranks; empty: ptbench does
   std::optional<ScalingPlan> scaling;  ///< what it is compared with; empty where nothing is
   /// Id of the row of the same options by the engine that is named first; empty where it is that.
-  // NOLINTNEXTLINE(readability-redundant-member-init): g++ calls it forgotten otherwise
-  std::string first_engine = {};
+  std::string first_engine;
   bool starts_program = false;    ///< that trains in ptbench's place
   bool needs_preparation = true;  ///< as SessionSetup has it
   double step_operations = 0;     ///< of a step; 0: not known

@@ -73,7 +73,6 @@ bool Sweep::prepare(std::size_t row, std::size_t side, const std::optional<std::
   started.session =
       around_.make_session({.program = sides_[side].program,
                             .arguments = std::move(arguments),
-                            .first_arguments = {},
                             .plan_file = plan_file,
                             .extends_plan = extends_plan,
                             .launcher = rows_[row].launcher,

@@ -89,9 +89,7 @@ LinkRecord measure_host_link(const RankRole& role, const HostLinkRank& rank,
     bytes *= kGrowth;
     seconds = end.seconds_of(bytes, kExchangesOfMany);
   }
-  LinkRecord link{.latency_seconds = latency,
-                  .bandwidth_bytes_per_second = {},
-                  .communicator = rank.communicator.name()};
+  LinkRecord link{.latency_seconds = latency, .communicator = rank.communicator.name()};
   if (seconds > kToldApart * latency)
     link.bandwidth_bytes_per_second = static_cast<double>(bytes - kFewBytes) / (seconds - latency);
   return role.leads() ? link : LinkRecord();

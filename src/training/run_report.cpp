@@ -67,8 +67,6 @@ void add_rank(std::optional<ReplicaSeconds> seconds, std::optional<Bytes> peak, 
   RankRecord rank{.rank = std::ssize(record.ranks),
                   .host = host_name(),
                   .device = record.strategy.devices.at(rank_number),
-                  .compute_seconds = {},
-                  .wait_seconds = {},
                   .peak_memory_bytes = peak};
   if (seconds) rank.compute_seconds = seconds->compute;
   if (seconds) rank.wait_seconds = seconds->wait;

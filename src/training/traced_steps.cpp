@@ -128,7 +128,7 @@ void trace_training(const RankRole& role, const TrainingContext& context,
   const auto copy = build_training(traced, shape, plan);
   start_weights(context.config, copy->replica().program());
   role.in_step(*copy, [&] { trace_steps(*copy, timer, window, context.clock, watch.keep_going()); },
-               {.timer = &timer, .look = {}});
+               {.timer = &timer});
   copy->observe(nullptr);
   std::optional<ActivityLog> log;
   if (activity.watch) {

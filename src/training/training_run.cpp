@@ -328,7 +328,7 @@ class TrainingRun {
                    record_.phases_seconds = steps.phases;
                    replicas_ = std::move(steps.replicas);
                  },
-                 {.timer = &timer, .look = {}});
+                 {.timer = &timer});
     if (!role.leads()) replicas_ = copy->replica_seconds();
     copy->observe(nullptr);  // the timer ends before the copy
     facts_.observed = !replicas_.empty();

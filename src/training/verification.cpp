@@ -143,7 +143,6 @@ VerificationPlan plan_verification(const TrainingContext& context, const Trainin
       .on_host = on_host,
       .bounds = bounds_of(shape, oracle, same_arithmetic, context.data_parallel.wire, graph),
       .statistics_period = several ? shape.batch.replicas : 1,
-      .reason = {},
       .lacks_memory = false};
   plan.tested.keeps_gradients = true;  // to be compared
   plan.oracle->keeps_gradients = true;

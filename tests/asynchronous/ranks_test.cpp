@@ -109,7 +109,7 @@ TEST_CASE("ranks that rest between turns have left nothing to their devices") {
       left[static_cast<std::size_t>(rank.control.rank())] = rank.world.pending();
     };
     if (!conductor.leads())
-      return conductor.follow(training.strategy(), {.timer = nullptr, .look = {}, .rest = rest});
+      return conductor.follow(training.strategy(), {.timer = nullptr, .rest = rest});
     conductor.lead(training.strategy());
     for (int step = 0; step < kSteps; ++step) training.strategy().start_step();
     (void)training.strategy().finish_step();
@@ -147,7 +147,7 @@ TEST_CASE("ranks on late devices are verified and their phases timed") {
     } else {
       conductor.follow(training.strategy(), {.timer = nullptr, .look = [&] { ranks.follow(); }});
       PhaseTimer timer(clock, &training.strategy().replica().queue());
-      conductor.follow(training.strategy(), {.timer = &timer, .look = {}});
+      conductor.follow(training.strategy(), {.timer = &timer});
       phases[1] = timer.means();
       training.strategy().observe(nullptr);
     }

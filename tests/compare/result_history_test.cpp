@@ -27,11 +27,7 @@ ResultFile result_named(const std::string& id) {
                                 .count = 2,
                                 .clean = true,
                                 .median_seconds = 0.1,
-                                .core_latency_seconds = {},
-                                .placement = "near",
-                                .foreign_cpu_fraction = {},
-                                .steal_fraction = {},
-                                .frequency_hertz = {}});
+                                .placement = "near"});
   run.samples.repetitions.push_back(
       {.median_seconds = 1.0 / 3, .placement = "near", .clean_slices = 1});
   return file;

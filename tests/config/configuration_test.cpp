@@ -206,7 +206,6 @@ TEST_CASE("operators of unequal shares keep their parameters alike", "[app]") {
                                 .control = alone_control,
                                 .alone = alone,
                                 .alone_control = alone_control,
-                                .data_parallel = {},
                                 .replica_devices = nullptr,
                                 .clock = clock,
                                 .host = host};

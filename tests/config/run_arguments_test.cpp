@@ -74,8 +74,7 @@ TEST_CASE("what is passed on is parsed to the same again") {
 TEST_CASE("a configuration that wants to know gets what was assigned, by name") {
   std::vector<NamedAssignment> seen;
   const Command command = with_options<RunOptions>(
-      {.name = "run", .summary = {}, .description = {}, .examples = {}, .options = {}, .run = {}},
-      run_option_table(), [&](const RunOptions& options) {
+      {.name = "run", .options = {}}, run_option_table(), [&](const RunOptions& options) {
         seen = options.assignments;
         return ExitCode::ok;
       });

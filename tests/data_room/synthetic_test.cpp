@@ -126,11 +126,8 @@ TEST_CASE("a label outside the classes is refused with its place", "[data]") {
       std::vector<float> values(labels.size());
       return Dataset({1}, std::move(values), std::move(labels));
     };
-    return DataSource{.source = "there",
-                      .train = make(std::move(train)),
-                      .test = make(std::move(test)),
-                      .mean = {},
-                      .standard_deviation = {}};
+    return DataSource{
+        .source = "there", .train = make(std::move(train)), .test = make(std::move(test))};
   };
   CHECK_NOTHROW(check_labels(source({0, 1, 2}, {2, 1}), 3));
   CHECK_THAT(usage_message([&] { check_labels(source({0, 1, 3, 9}, {}), 3); }),

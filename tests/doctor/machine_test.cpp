@@ -13,11 +13,8 @@ namespace {
 namespace fs = std::filesystem;
 
 std::vector<FindingGroup> examine(const std::string& fixture) {
-  return examine_machine({.modules = fs::path(PTBENCH_TEST_MODULES) / fixture,
-                          .schema = "/nowhere/schema",
-                          .python = {},
-                          .peers = {},
-                          .peer_python = {}});
+  return examine_machine(
+      {.modules = fs::path(PTBENCH_TEST_MODULES) / fixture, .schema = "/nowhere/schema"});
 }
 
 const Finding& find(const std::vector<FindingGroup>& groups, const std::string& group,

@@ -34,9 +34,8 @@ RunRecord absurd_run(const std::string& id) {
   run.scaling->efficiency = kNan;
   run.samples.slowdown = kNan;
   run.samples.step_seconds = {0.005, kNan, kInfinity};
-  run.samples.repetitions = {{.median_seconds = kNan, .placement = {}, .clean_slices = {}},
-                             {.median_seconds = 0.005, .placement = {}, .clean_slices = {}},
-                             {.median_seconds = kInfinity, .placement = {}, .clean_slices = {}}};
+  run.samples.repetitions = {
+      {.median_seconds = kNan}, {.median_seconds = 0.005}, {.median_seconds = kInfinity}};
   run.samples.repetitions[1].started_unix_seconds = 1e300;
   run.samples.slices.push_back({});
   run.samples.slices.back().repetition = 1;

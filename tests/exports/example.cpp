@@ -21,7 +21,7 @@ NamedResult sweep_result() {
 }
 
 NamedResult result_of(std::vector<RunRecord> runs) {
-  NamedResult named{.file = "results.json", .result = {}};
+  NamedResult named{.file = "results.json"};
   named.result.created = "2025-06-30T12:34:56Z";
   named.result.environment.host.name = "vm-17";
   named.result.runs = std::move(runs);

@@ -186,7 +186,7 @@ void hear_words(std::string_view input) {
   std::string said(input.substr(0, kMostHeard));
   said.resize(kMostHeard);
   require(connection.say(said));
-  StarLinks links{.rank = 1, .links = {}};
+  StarLinks links{.rank = 1};
   links.links.push_back(std::move(connection.near));
   StarCommunicator star(fresh_region(), std::move(links), {0, 1}, "127.0.0.1");
   std::array<std::byte, 5> own{};

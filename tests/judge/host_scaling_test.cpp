@@ -36,10 +36,7 @@ RunRecord hosted(const Hosted& made) {
     for (Size rank = 0; rank < made.ranks[host]; ++rank)
       run.ranks.push_back({.rank = std::ssize(run.ranks),
                            .host = std::string(1, static_cast<char>('a' + host)),
-                           .device = "cpu",
-                           .compute_seconds = {},
-                           .wait_seconds = {},
-                           .peak_memory_bytes = {}});
+                           .device = "cpu"});
   run.strategy.world_size = std::ssize(run.ranks);
   run.strategy.batch_per_replica = made.batch;
   run.strategy.global_batch = made.batch * run.strategy.world_size;

@@ -24,8 +24,7 @@ void add_process(const std::string& lockstep, const Turns& turns, SamplesRecord&
     samples.slices.push_back(slice);
     for (const double step : {seconds, seconds, 2 * seconds}) samples.step_seconds.push_back(step);
   }
-  samples.repetitions.push_back(
-      {.median_seconds = {}, .placement = {}, .clean_slices = {}, .lockstep = lockstep});
+  samples.repetitions.push_back({.lockstep = lockstep});
 }
 
 SamplesRecord process(const Turns& turns) {

@@ -57,8 +57,7 @@ RankRecord rank_of(Size rank, double compute, double wait) {
           .host = "here",
           .device = "cpu",
           .compute_seconds = compute,
-          .wait_seconds = wait,
-          .peak_memory_bytes = {}};
+          .wait_seconds = wait};
 }
 
 std::vector<std::optional<ScalingPlan>> plans_for(const std::vector<RunRecord>& runs,
@@ -90,29 +89,16 @@ double sum_of(const ScalingLossRecord& loss) {
 /// pass of the latter took twice as long.
 RunRecord timed_serial() {
   RunRecord run = serial();
-  run.phases_seconds = {.data = 0.001,
-                        .scatter = {},
-                        .replicate = {},
-                        .forward = 0.003,
-                        .gather = {},
-                        .backward = 0.004,
-                        .reduce = {},
-                        .communication = {},
-                        .communication_exposed = {},
-                        .optimizer = 0.0015,
-                        .other = 0.0005};
+  run.phases_seconds = {
+      .data = 0.001, .forward = 0.003, .backward = 0.004, .optimizer = 0.0015, .other = 0.0005};
   return run;
 }
 
 RunRecord timed_ddp(Size batch = 64) {
   RunRecord run = run_made({.ranks = 2, .batch = batch, .medians = std::vector<double>(3, 0.0125)});
   run.phases_seconds = {.data = 0.0024,
-                        .scatter = {},
-                        .replicate = {},
                         .forward = 0.0062,
-                        .gather = {},
                         .backward = 0.0086,
-                        .reduce = {},
                         .communication = 0.006,
                         .communication_exposed = 0.0036,
                         .optimizer = 0.0032,
@@ -311,11 +297,8 @@ RunRecord run_in_rounds(Made made, const std::vector<RoundMade>& rounds) {
                                              ? std::optional(false)
                                              : round.clean,
                                 .median_seconds = step,
-                                .core_latency_seconds = {},
                                 .placement = made.placement,
-                                .foreign_cpu_fraction = {},
-                                .steal_fraction = {},
-                                .frequency_hertz = {}});
+                                .steal_fraction = {}});
       process.step_seconds.insert(process.step_seconds.end(), 10, step);
     }
     RepetitionRecord repetition = repetition_of(process.slices);

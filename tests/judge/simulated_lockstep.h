@@ -70,8 +70,7 @@ class LockstepSimulation {
     if (noise_.uniform() < machine_.wild_share)
       base_pace += noise_.uniform() < 0.5 ? machine_.wild : -machine_.wild;
     for (SamplesRecord* const side : {&of_base, &of_new})
-      side->repetitions.push_back(
-          {.median_seconds = {}, .placement = {}, .clean_slices = {}, .lockstep = name});
+      side->repetitions.push_back({.placement = {}, .lockstep = name});
     now_ += 2;  // processes start
     for (Size quad = 0; quad < quads; ++quad) {
       const bool new_first = noise_.uniform() < 0.5;

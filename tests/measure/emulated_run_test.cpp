@@ -11,8 +11,6 @@ SliceRecord timed_slice(std::vector<std::string> reasons) {
           .count = 4,
           .clean = false,  // too short
           .median_seconds = 0.1,
-          .core_latency_seconds = {},
-          .placement = {},
           .foreign_cpu_fraction = 0.5,
           .steal_fraction = 0.1,
           .frequency_hertz = 1.41e9,

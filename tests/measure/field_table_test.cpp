@@ -83,7 +83,7 @@ TEST_CASE("fields read the record's members", "[measure]") {
   run.strategy.overlap = false;
   run.strategy.bucket_bytes = 25U << 20U;
   run.throughput.ci95 = Interval{1.5, 2.5};
-  run.accuracy = AccuracyRecord{.train = {}, .test = 0.0};
+  run.accuracy = AccuracyRecord{.test = 0.0};
   run.scaling.emplace().loss.wait = 0.25;
   run.samples.stop_reason = StopReason::max_time;
 

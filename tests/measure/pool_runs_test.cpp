@@ -140,26 +140,16 @@ TEST_CASE("warnings of several processes are told once", "[measure]") {
 
 TEST_CASE("peaks are the largest", "[measure]") {
   RunRecord first = run_of_seconds({0.006});
-  first.memory = {.before_bytes = 10, .peak_bytes = 100, .predicted_bytes = {}};
+  first.memory = {.before_bytes = 10, .peak_bytes = 100};
   first.compute.peak_flops_per_second = 1e11;
   first.compute.peak_source = "one";
-  first.ranks = {{.rank = 0,
-                  .host = "a",
-                  .device = "cpu",
-                  .compute_seconds = {},
-                  .wait_seconds = {},
-                  .peak_memory_bytes = 5}};
+  first.ranks = {{.rank = 0, .host = "a", .device = "cpu", .peak_memory_bytes = 5}};
   RunRecord second = run_of_seconds({0.006});
   second.memory = {.before_bytes = 9, .peak_bytes = 120, .predicted_bytes = 90};
   second.compute.peak_flops_per_second = 2e11;
   second.compute.peak_source = "two";
   second.compute.flops_per_step = 3e8;
-  second.ranks = {{.rank = 0,
-                   .host = "a",
-                   .device = "cpu",
-                   .compute_seconds = {},
-                   .wait_seconds = {},
-                   .peak_memory_bytes = 7}};
+  second.ranks = {{.rank = 0, .host = "a", .device = "cpu", .peak_memory_bytes = 7}};
 
   const RunRecord run = pooled({first, second, run_of_seconds({0.006})});
   CHECK(run.memory.before_bytes == 10);
@@ -190,7 +180,7 @@ TEST_CASE("results are those of the first process that has them", "[measure]") {
   RunRecord second = run_of_seconds({0.006});
   second.verification.status = VerificationStatus::passed;
   second.loss = {.first = 2.3, .last = 0.1};
-  second.accuracy = AccuracyRecord{.train = {}, .test = 0.9};
+  second.accuracy = AccuracyRecord{.test = 0.9};
   second.phases_seconds.data = 0.002;
   second.phases_seconds.forward = 0.002;
   second.phases_seconds.other = 0.002;
@@ -217,7 +207,7 @@ TEST_CASE("the worst verification counts, and leaves nothing that was measured",
   RunRecord parted = run_of_seconds({0.006});
   parted.compute.flops_per_step = 3e8;
   parted.loss = {.first = 2.3, .last = 0.1};
-  parted.accuracy = AccuracyRecord{.train = {}, .test = 0.9};
+  parted.accuracy = AccuracyRecord{.test = 0.9};
   RunRecord good = parted;
   fail_verification(parted, "ranks differ");
   CHECK(parted.samples.step_seconds.empty());

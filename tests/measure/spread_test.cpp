@@ -81,9 +81,9 @@ TEST_CASE("clean repetitions are sorted by placement", "[measure]") {
                                   {.seconds = 0.007},
                                   {.seconds = 0.009, .placement = std::nullopt}})
                               .samples;
-  samples.repetitions.push_back({.median_seconds = {}, .placement = "near", .clean_slices = 1});
+  samples.repetitions.push_back({.placement = "near", .clean_slices = 1});
   samples.repetitions.push_back({.median_seconds = 0.0, .placement = "near", .clean_slices = 1});
-  samples.repetitions.push_back({.median_seconds = 0.1, .placement = "near", .clean_slices = {}});
+  samples.repetitions.push_back({.median_seconds = 0.1, .placement = "near"});
   const LogTimes times = clean_log_times(samples);
   CHECK(times == LogTimes{{"near", {std::log(0.006), std::log(0.007)}},
                           {"far", {std::log(0.008)}},

@@ -96,9 +96,8 @@ TEST_CASE("an interrupted program waits for no turn", "[app]") {
 }
 
 TEST_CASE("where nobody grants turns, a program says so", "[app]") {
-  CHECK_THROWS_WITH(
-      TurnClient({.name = "ptbench-nobody", .interrupted = {}, .rest = {}, .wake = {}}),
-      Contains("ptbench-nobody") && Contains("nobody grants"));
+  CHECK_THROWS_WITH(TurnClient({.name = "ptbench-nobody", .interrupted = {}}),
+                    Contains("ptbench-nobody") && Contains("nobody grants"));
 }
 
 TEST_CASE("what is no ptbench.steps/1 is refused", "[app]") {

@@ -14,8 +14,7 @@ RankRecord rank_of(Size rank, double compute, double wait) {
           .host = "here",
           .device = "cpu",
           .compute_seconds = compute,
-          .wait_seconds = wait,
-          .peak_memory_bytes = {}};
+          .wait_seconds = wait};
 }
 
 }  // namespace

@@ -120,11 +120,10 @@ TEST_CASE("micro-batches show their indices, and only the last one updates", "[n
   require_nvtx();
   const ReferenceBackend backend;
   const Workload workload = find_workload("linear");
-  Training training(
-      backend, workload,
-      {.micro_batch = 4,
-       .step = {.optimizer = workload.optimizer, .accumulation_steps = 2, .loss_scale = {}},
-       .strategy = "grad-accum"});
+  Training training(backend, workload,
+                    {.micro_batch = 4,
+                     .step = {.optimizer = workload.optimizer, .accumulation_steps = 2},
+                     .strategy = "grad-accum"});
   const std::string bytes = std::to_string(training.program().parameters().size_bytes());
   CHECK(ranges_of(training.strategy()) ==
         "step=1 step/data=0 step/forward=0 step/backward=0 step/data=1 step/forward=1 "

@@ -37,8 +37,7 @@ RankCard card_on(const std::string& host, Size rank, Size world_size, std::vecto
           .rank = rank,
           .world_size = world_size,
           .local_rank = 0,
-          .cpus = std::move(cpus),
-          .options = {}};
+          .cpus = std::move(cpus)};
 }
 
 MeetingPoint point_for(HostsOfRanks hosts) {

@@ -72,7 +72,7 @@ class Part {
 /// Ranks that play these parts, each a tag of a hidden test case.
 RankOutcome play(const std::vector<std::string>& parts, milliseconds timeout = kLong) {
   const SharedRegion region = SharedRegion::create(static_cast<Size>(parts.size()), 1 << 20);
-  RankProcesses processes{.arguments = {}, .timeout = timeout, .interrupted = [] { return false; }};
+  RankProcesses processes{.timeout = timeout, .interrupted = [] { return false; }};
   for (const std::string& part : parts) processes.arguments.push_back({"[" + part + "]"});
   setenv(kRegion, std::to_string(region.descriptor()).c_str(), 1);  // NOLINT(concurrency-mt-unsafe)
   RankOutcome outcome = run_ranks(region, processes);

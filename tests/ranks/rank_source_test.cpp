@@ -17,10 +17,7 @@ using Catch::Contains;
 using Environment = std::map<std::string, std::string>;
 
 RankClues clues_of(const Environment& environment) {
-  return {.rank = std::nullopt,
-          .world_size = std::nullopt,
-          .local_rank = std::nullopt,
-          .variable = [environment](const std::string& name) -> std::optional<std::string> {
+  return {.variable = [environment](const std::string& name) -> std::optional<std::string> {
             const auto found = environment.find(name);
             return found == environment.end() ? std::nullopt : std::optional(found->second);
           },

@@ -22,33 +22,16 @@ constexpr const char* kHostile =
 RunComparison judged(std::string id, Verdict verdict, double change) {
   return {.id = std::move(id),
           .verdict = verdict,
-          .reason = {},
           .base_seconds = 0.00601,
           .new_seconds = 0.00601 * (1 + change),
-          .base_ci95 = {},
-          .new_ci95 = {},
           .change = change,
           .change_ci99 = Interval{.low = change - 0.009, .high = change + 0.009},
           .base_repetitions = 5,
-          .new_repetitions = 5,
-          .differences = {},
-          .remarks = {},
-          .left_out = {}};
+          .new_repetitions = 5};
 }
 
 RunComparison bare(std::string id, Verdict verdict, std::string reason) {
-  return {.id = std::move(id),
-          .verdict = verdict,
-          .reason = std::move(reason),
-          .base_seconds = {},
-          .new_seconds = {},
-          .base_ci95 = {},
-          .new_ci95 = {},
-          .change = {},
-          .change_ci99 = {},
-          .differences = {},
-          .remarks = {},
-          .left_out = {}};
+  return {.id = std::move(id), .verdict = verdict, .reason = std::move(reason), .change = {}};
 }
 
 Comparison example_comparison() {
@@ -498,7 +481,6 @@ TEST_CASE("a self-check for the terminal", "[reports]") {
                                        .placement = "one_core",
                                        .repetitions = 3,
                                        .standard_deviation = 0.0016,
-                                       .false_alarm_rate = {},
                                        .resolvable_with_3 = 0.01,
                                        .resolvable_with_5 = 0.01,
                                        .resolvable_with_10 = 0.01}};
@@ -515,19 +497,15 @@ TEST_CASE("a self-check for the terminal", "[reports]") {
 }
 
 TEST_CASE("a self-check tells what is unusual, and at which --detect it resolves", "[reports]") {
-  const std::vector<SelfCheck> checks{{.id = "run",
-                                       .placement = "near",
-                                       .repetitions = 3,
-                                       .unusual = true,
-                                       .false_alarm_rate = {}}};
+  const std::vector<SelfCheck> checks{
+      {.id = "run", .placement = "near", .repetitions = 3, .unusual = true}};
   CHECK_THAT(self_check_console(checks, {}),
              Contains("run\n  unusual: not learnt, ") && Contains("--detect set to"));
   CHECK(json::parse(self_check_json(checks)).at("checks").at(0).at("unusual") == true);
 }
 
 TEST_CASE("a self-check as JSON", "[reports]") {
-  const std::vector<SelfCheck> checks{
-      {.id = kHostile, .placement = "far", .repetitions = 3, .false_alarm_rate = {}}};
+  const std::vector<SelfCheck> checks{{.id = kHostile, .placement = "far", .repetitions = 3}};
   const json document = json::parse(self_check_json(checks));
   CHECK(document.at("schema") == "ptbench.self_check/1");
   const json& check = document.at("checks").at(0);

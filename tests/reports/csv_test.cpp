@@ -70,8 +70,7 @@ TEST_CASE("the header is fixed columns and the field table, whatever the runs ho
 TEST_CASE("the columns before the fields tell where a row comes from", "[reports]") {
   ResultFile file = testing::example_file();
   file.runs = {testing::full_run()};
-  file.runs[0].samples.repetitions.push_back(
-      {.median_seconds = 0.1, .placement = {}, .clean_slices = 0});
+  file.runs[0].samples.repetitions.push_back({.median_seconds = 0.1, .clean_slices = 0});
   const auto rows = read_csv(to_csv(file));
   const std::vector<std::string> begin(rows[1].begin(), rows[1].begin() + 7);
   CHECK(begin == std::vector<std::string>{"vm-17", "Some Maker CPU", "abc1234",

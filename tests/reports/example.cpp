@@ -21,9 +21,6 @@ RunRecord measured_run() {
                   .precision = "fp32",
                   .batch_per_replica = 64,
                   .global_batch = 64,
-                  .bucket_bytes = {},
-                  .overlap = {},
-                  .communicator = {},
                   .plan_hash = "5f1c29ab"};
   run.optimizer.name = "sgd";
   run.optimizer.lr = 0.01;
@@ -45,12 +42,7 @@ RunRecord measured_run() {
   run.step_seconds.p95 = 0.002355;
   run.step_seconds.p99 = 0.002391;
   run.throughput.value = 30476.190476190477;
-  run.ranks = {{.rank = 0,
-                .host = "vm-17",
-                .device = "cpu",
-                .compute_seconds = {},
-                .wait_seconds = {},
-                .peak_memory_bytes = 50'000'000}};
+  run.ranks = {{.rank = 0, .host = "vm-17", .device = "cpu", .peak_memory_bytes = 50'000'000}};
   run.memory = {10'000'000, 50'000'000, 48'000'000};
   run.compute = {4.32e8,
                  3.24e8,

@@ -13,11 +13,6 @@ ScalingRecord scaling_of(double speedup, Size ranks) {
           .baseline = "mlp/serial/n1/b64/fp32",
           .speedup = speedup,
           .efficiency = speedup / static_cast<double>(ranks),
-          .efficiency_ci95 = {},
-          .efficiency_vs_one_rank = {},
-          .all_cores = {},
-          .efficiency_vs_all_cores = {},
-          .efficiency_vs_all_cores_ci95 = {},
           .loss = {}};
 }
 
@@ -76,12 +71,7 @@ std::string line_of(const RunRecord& run) {
 }
 
 RankRecord rank_of(Size rank, double compute) {
-  return {.rank = rank,
-          .host = {},
-          .device = {},
-          .compute_seconds = compute,
-          .wait_seconds = 0,
-          .peak_memory_bytes = {}};
+  return {.rank = rank, .compute_seconds = compute, .wait_seconds = 0};
 }
 
 }  // namespace

@@ -20,7 +20,6 @@ TEST_CASE("a change that no comparison finds is no figure", "[reports]") {
                                        .repetitions = 3,
                                        .standard_deviation = 0.31,
                                        .unusual = true,
-                                       .false_alarm_rate = {},
                                        .resolvable_with_3 = kNone,
                                        .resolvable_with_5 = kNone,
                                        .resolvable_with_10 = kNone}};

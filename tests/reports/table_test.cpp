@@ -27,7 +27,7 @@ TEST_CASE("a table as text has aligned columns, and nothing that moves the curso
 }
 
 TEST_CASE("a long last column is broken into lines") {
-  Table table{.name = "t", .columns = {{"a", "a"}, {"b", "b"}}, .rows = {}};
+  Table table{.name = "t", .columns = {{"a", "a"}, {"b", "b"}}};
   std::string words;
   for (int word = 0; word < 30; ++word) words += "word ";
   table.rows.push_back({"key", words + "end"});
@@ -56,7 +56,7 @@ TEST_CASE("a table as JSON has raw values") {
 }
 
 TEST_CASE("JSON holds no number that it lacks and no text that is not UTF-8") {
-  Table table{.name = "t", .columns = {{"a", "a"}, {"b", "b"}}, .rows = {}};
+  Table table{.name = "t", .columns = {{"a", "a"}, {"b", "b"}}};
   table.rows.push_back({std::numeric_limits<double>::quiet_NaN(), "\xFF"});
   const auto json = nlohmann::json::parse(table_json(table));
   CHECK(json[0]["a"].is_null());

@@ -56,7 +56,7 @@ namespace ptbench::testing {
           .communicator = "shm",
           .device = "cpu",
           .clock = {.identity = clock, .unix_at_zero = 1'700'000'000'000'000'000},
-          .window = {.first = {}, .count = 1}};
+          .window = {.count = 1}};
 }
 
 }  // namespace ptbench::testing

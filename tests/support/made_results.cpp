@@ -19,11 +19,7 @@ void add_samples(RunRecord& run, double step, Size clean) {
                                     .count = 5,
                                     .clean = is_clean,
                                     .median_seconds = step,
-                                    .core_latency_seconds = {},
-                                    .placement = slice == 0 ? "near" : "far",
-                                    .foreign_cpu_fraction = {},
-                                    .steal_fraction = {},
-                                    .frequency_hertz = {}});
+                                    .placement = slice == 0 ? "near" : "far"});
       for (int sample = 0; sample < 5; ++sample)
         run.samples.step_seconds.push_back(step * (1 + 0.01 * sample));
     }

@@ -16,13 +16,10 @@ struct Made {
   Size ranks = 1;
   Size batch = 64;  ///< of a replica
   double efficiency = 1;
-  Size clean = 3;  ///< of three repetitions
-  // g++ calls members that a designated initialisation leaves out forgotten, unless they have one.
-  // NOLINTBEGIN(readability-redundant-member-init)
-  std::string options{};    ///< "/threads=1"
-  std::string baseline{};   ///< id; empty: no scaling
-  std::string all_cores{};  ///< id; empty: none
-  // NOLINTEND(readability-redundant-member-init)
+  Size clean = 3;         ///< of three repetitions
+  std::string options;    ///< "/threads=1"
+  std::string baseline;   ///< id; empty: no scaling
+  std::string all_cores;  ///< id; empty: none
   ScalingMode mode = ScalingMode::weak;
 };
 [[nodiscard]] RunRecord made_run(const Made& made);

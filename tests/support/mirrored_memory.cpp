@@ -23,8 +23,7 @@ std::byte* MirroredMemory::place_of(std::span<std::byte> host) {
     if (piece.host.data() == host.data() && piece.host.size() == host.size())
       return piece.buffer.data() + kGuard;
   Piece piece{.host = host,
-              .buffer = device_.memory().allocate(host.size() + 2 * kGuard, "a test"),
-              .mirror = {}};
+              .buffer = device_.memory().allocate(host.size() + 2 * kGuard, "a test")};
   piece.mirror = HostMirror<std::byte>(device_, piece.buffer.as<std::byte>());
   pieces_.push_back(std::move(piece));
   return pieces_.back().buffer.data() + kGuard;

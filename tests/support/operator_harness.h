@@ -17,16 +17,13 @@ using Tensors = std::vector<std::vector<float>>;
 
 /// What an operator is fed with, row-major; vectors that it has no use for are empty.
 struct OperatorData {
-  // g++ calls members that a designated initialisation leaves out forgotten, unless they have one.
-  // NOLINTBEGIN(readability-redundant-member-init)
-  Tensors inputs{};            ///< representable in the type of each
-  Tensors output_gradients{};  ///< likewise
-  Tensors parameters{};        ///< in the order of parameters_of
-  Tensors buffers{};           ///< before each pass, in the order of buffers_of
-  std::vector<std::int32_t> labels{};
+  Tensors inputs;            ///< representable in the type of each
+  Tensors output_gradients;  ///< likewise
+  Tensors parameters;        ///< in the order of parameters_of
+  Tensors buffers;           ///< before each pass, in the order of buffers_of
+  std::vector<std::int32_t> labels;
   float loss_scale = 1;
-  std::optional<std::size_t> unneeded{};  ///< the input whose gradient nobody needs
-  // NOLINTEND(readability-redundant-member-init)
+  std::optional<std::size_t> unneeded;  ///< the input whose gradient nobody needs
 };
 
 /// Uniform values in [-1, 1); or small integers, whose products and sums are exact in float in any

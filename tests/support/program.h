@@ -9,12 +9,9 @@ namespace ptbench::testing {
 
 /// How a program is run and how long it may take.
 struct ProgramSettings {
-  // g++ calls members that a designated initialisation leaves out forgotten, unless they have one.
-  // NOLINTBEGIN(readability-redundant-member-init)
   std::filesystem::path folder = ".";
-  std::vector<std::string> environment{};  ///< "NAME=value", beside this process's own
-  std::filesystem::path output{};          ///< where standard output goes instead of the result
-  // NOLINTEND(readability-redundant-member-init)
+  std::vector<std::string> environment;  ///< "NAME=value", beside this process's own
+  std::filesystem::path output;          ///< where standard output goes instead of the result
   std::chrono::milliseconds deadline = std::chrono::seconds(60);  ///< then it is killed
 };
 

@@ -443,9 +443,8 @@ TEST_CASE("gates and sweeps measure programs in lockstep", "[workflows][program]
   const RunCommand place;
   const auto ptbench = [&](std::vector<std::string> arguments) {
     arguments.insert(arguments.begin(), PTBENCH_EXECUTABLE);
-    return testing::run_program(
-        arguments,
-        {.folder = place.path("."), .environment = {}, .deadline = std::chrono::minutes(2)});
+    return testing::run_program(arguments,
+                                {.folder = place.path("."), .deadline = std::chrono::minutes(2)});
   };
   const ProgramResult slower =
       ptbench({"gate", "--base-program", scripted("durations=2"), "--new-program",
