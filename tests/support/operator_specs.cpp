@@ -85,117 +85,60 @@ ImageShape image(Size batch, Size channels, Size height, Size width) {
   return {.batch = batch, .channels = channels, .height = height, .width = width};
 }
 
-constexpr Window kUneven{.kernel_height = 3,
-                         .kernel_width = 1,
-                         .stride_height = 1,
-                         .stride_width = 2,
-                         .padding_height = 1,
-                         .padding_width = 0};
-constexpr Window kPaddedUnevenly{.kernel_height = 3,
-                                 .kernel_width = 3,
-                                 .stride_height = 1,
-                                 .stride_width = 1,
-                                 .padding_height = 1,
-                                 .padding_width = 2};
-constexpr Window kWide{.kernel_height = 2,
-                       .kernel_width = 5,
-                       .stride_height = 3,
-                       .stride_width = 2,
-                       .padding_height = 0,
-                       .padding_width = 2};
+// Height and width of the kernel, then of the stride, then of the padding.
+constexpr Window kUneven{3, 1, 1, 2, 1, 0};
+constexpr Window kPaddedUnevenly{3, 3, 1, 1, 1, 2};
+constexpr Window kWide{2, 5, 3, 2, 0, 2};
 
-// NOLINTNEXTLINE(readability-function-size): one spec after the other
+/// `spec` of that input, with so many outputs.
+Conv2dSpec conv(const ImageShape& input, Size outputs, const Window& window, Conv2dSpec spec = {}) {
+  spec.input = input;
+  spec.outputs = outputs;
+  spec.window = window;
+  return spec;
+}
+constexpr Conv2dSpec kWithAll{.bias = true, .add = true, .relu = true};
+
 std::vector<Conv2dSpec> conv2d_specs() {
   return in_types<Conv2dSpec>(
       kProductTypes,
       {
           // One pixel, one channel.
-          {.input = image(1, 1, 1, 1), .outputs = 1, .window = Window::square(1), .bias = true},
-          {.input = image(2, 17, 1, 1), .outputs = 3, .window = Window::square(3, 1, 1)},
+          conv(image(1, 1, 1, 1), 1, Window::square(1), {.bias = true}),
+          conv(image(2, 17, 1, 1), 3, Window::square(3, 1, 1)),
           // First layers: plain data of one or three channels.
-          {.input = image(3, 1, 9, 7),
-           .outputs = 8,
-           .window = Window::square(3, 1, 1),
-           .bias = true,
-           .relu = true,
-           .plain_input = true,
-           .input_gradient = false},
-          {.input = image(2, 3, 15, 13),
-           .outputs = 16,
-           .window = Window::square(7, 2, 3),
-           .plain_input = true,
-           .input_gradient = false},
-          {.input = image(1, 3, 5, 5),
-           .outputs = 17,
-           .window = Window::square(3),
-           .plain_input = true},
+          conv(image(3, 1, 9, 7), 8, Window::square(3, 1, 1),
+               {.bias = true, .relu = true, .plain_input = true, .input_gradient = false}),
+          conv(image(2, 3, 15, 13), 16, Window::square(7, 2, 3),
+               {.plain_input = true, .input_gradient = false}),
+          conv(image(1, 3, 5, 5), 17, Window::square(3), {.plain_input = true}),
           // One sample and broken blocks.
-          {.input = image(1, 33, 5, 6),
-           .outputs = 17,
-           .window = Window::square(3, 1, 1),
-           .bias = true},
-          {.input = image(5, 17, 4, 3), .outputs = 33, .window = Window::square(1)},
-          {.input = image(2, 3, 6, 6), .outputs = 33, .window = Window::square(3, 1, 1)},
+          conv(image(1, 33, 5, 6), 17, Window::square(3, 1, 1), {.bias = true}),
+          conv(image(5, 17, 4, 3), 33, Window::square(1)),
+          conv(image(2, 3, 6, 6), 33, Window::square(3, 1, 1)),
           // Strides that leave a rest; kernels larger and smaller than their stride.
-          {.input = image(3, 16, 8, 7), .outputs = 32, .window = Window::square(3, 2, 1)},
-          {.input = image(2, 32, 7, 7), .outputs = 16, .window = Window::square(1, 2)},
-          {.input = image(2, 16, 9, 8), .outputs = 16, .window = Window::square(2, 3)},
-          {.input = image(2, 16, 6, 5),
-           .outputs = 16,
-           .window = Window::square(5, 1, 2),
-           .bias = true},
+          conv(image(3, 16, 8, 7), 32, Window::square(3, 2, 1)),
+          conv(image(2, 32, 7, 7), 16, Window::square(1, 2)),
+          conv(image(2, 16, 9, 8), 16, Window::square(2, 3)),
+          conv(image(2, 16, 6, 5), 16, Window::square(5, 1, 2), {.bias = true}),
           // Not square; padded more than needed.
-          {.input = image(2, 17, 5, 8),
-           .outputs = 16,
-           .window = kUneven,
-           .bias = true,
-           .add = true},
-          {.input = image(2, 16, 9, 7), .outputs = 5, .window = kWide},
-          {.input = image(2, 16, 3, 3), .outputs = 16, .window = Window::square(3, 1, 3)},
-          {.input = image(1, 3, 4, 4),
-           .outputs = 3,
-           .window = Window::square(1, 1, 1),
-           .bias = true},
+          conv(image(2, 17, 5, 8), 16, kUneven, {.bias = true, .add = true}),
+          conv(image(2, 16, 9, 7), 5, kWide),
+          conv(image(2, 16, 3, 3), 16, Window::square(3, 1, 3)),
+          conv(image(1, 3, 4, 4), 3, Window::square(1, 1, 1), {.bias = true}),
           // Tiles enough for Winograd's filtering, of which the edges cut some.
-          {.input = image(4, 33, 9, 10),
-           .outputs = 17,
-           .window = kPaddedUnevenly,
-           .bias = true,
-           .add = true,
-           .relu = true},
+          conv(image(4, 33, 9, 10), 17, kPaddedUnevenly, kWithAll),
           // The same of stride 2: odd and even sides, and tiles that lie whole in the image.
-          {.input = image(4, 33, 17, 12),
-           .outputs = 17,
-           .window = Window::square(3, 2, 1),
-           .bias = true,
-           .add = true,
-           .relu = true},
-          {.input = image(4, 16, 31, 26), .outputs = 48, .window = Window::square(3, 2, 1)},
+          conv(image(4, 33, 17, 12), 17, Window::square(3, 2, 1), kWithAll),
+          conv(image(4, 16, 31, 26), 48, Window::square(3, 2, 1)),
           // With what follows in one pass; cut by channels too.
-          {.input = image(1, 33, 5, 6),
-           .outputs = 17,
-           .window = Window::square(3, 1, 1),
-           .bias = true,
-           .add = true,
-           .relu = true},
-          {.input = image(2, 64, 4, 4),
-           .outputs = 64,
-           .window = Window::square(3, 1, 1),
-           .bias = true,
-           .add = true,
-           .relu = true},
-          {.input = image(3, 32, 6, 6),
-           .outputs = 33,
-           .window = Window::square(3, 1, 1),
-           .bias = true,
-           .relu = true},
+          conv(image(1, 33, 5, 6), 17, Window::square(3, 1, 1), kWithAll),
+          conv(image(2, 64, 4, 4), 64, Window::square(3, 1, 1), kWithAll),
+          conv(image(3, 32, 6, 6), 33, Window::square(3, 1, 1), {.bias = true, .relu = true}),
           // As residual networks have them.
-          {.input = image(2, 64, 8, 8), .outputs = 64, .window = Window::square(3, 1, 1)},
-          {.input = image(3, 32, 6, 6), .outputs = 64, .window = Window::square(3, 2, 1)},
-          {.input = image(4, 64, 4, 4),
-           .outputs = 32,
-           .window = Window::square(3, 1, 1),
-           .input_gradient = false},
+          conv(image(2, 64, 8, 8), 64, Window::square(3, 1, 1)),
+          conv(image(3, 32, 6, 6), 64, Window::square(3, 2, 1)),
+          conv(image(4, 64, 4, 4), 32, Window::square(3, 1, 1), {.input_gradient = false}),
       });
 }
 
@@ -252,13 +195,8 @@ std::vector<ForkSpec> fork_specs() {
 }
 
 std::vector<PoolSpec> pool_specs() {
-  const Window uneven{.kernel_height = 1,
-                      .kernel_width = 4,
-                      .stride_height = 2,
-                      .stride_width = 3,
-                      .padding_height = 0,
-                      .padding_width = 2};
-  const Window whole{.kernel_height = 4, .kernel_width = 2, .stride_height = 1, .stride_width = 1};
+  const Window uneven{1, 4, 2, 3, 0, 2};
+  const Window whole{4, 2, 1, 1};
   const Window large = Window::square(17, 2, 4);  // no byte holds a position in it
   std::vector<PoolSpec> specs;
   for (const PoolKind kind : {PoolKind::max, PoolKind::average}) {

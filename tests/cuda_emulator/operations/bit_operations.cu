@@ -75,16 +75,15 @@ Bits permuted(Bits a, Bits b, Bits selector) {
   });
 }
 
-OPERATION(and_b32, "and.b32", bits, integers, PTX_2(32, 32, 32, "and.b32"), a& b& mask_of(32))
-OPERATION(and_b64, "and.b64", bits, integers, PTX_2(64, 64, 64, "and.b64"), a& b)
-OPERATION(or_b32, "or.b32", bits, integers, PTX_2(32, 32, 32, "or.b32"), (a | b) & mask_of(32))
-OPERATION(or_b16, "or.b16", bits, integers, PTX_2(16, 16, 16, "or.b16"), (a | b) & mask_of(16))
-OPERATION(xor_b64, "xor.b64", bits, integers, PTX_2(64, 64, 64, "xor.b64"), a ^ b)
-OPERATION(xor_b16, "xor.b16", bits, integers, PTX_2(16, 16, 16, "xor.b16"), (a ^ b) & mask_of(16))
-OPERATION(not_b32, "not.b32", bits, integers, PTX_1(32, 32, "not.b32"), ~a& mask_of(32))
-OPERATION(not_b16, "not.b16", bits, integers, PTX_1(16, 16, "not.b16"), ~a& mask_of(16))
-OPERATION(cnot_b32, "cnot.b32", bits, integers, PTX_1(32, 32, "cnot.b32"),
-          (a & mask_of(32)) == 0 ? 1 : 0)
+PTX(and_b32, "and.b32", bits, integers, (32, 32, 32), a& b& mask_of(32))
+PTX(and_b64, "and.b64", bits, integers, (64, 64, 64), a& b)
+PTX(or_b32, "or.b32", bits, integers, (32, 32, 32), (a | b) & mask_of(32))
+PTX(or_b16, "or.b16", bits, integers, (16, 16, 16), (a | b) & mask_of(16))
+PTX(xor_b64, "xor.b64", bits, integers, (64, 64, 64), a ^ b)
+PTX(xor_b16, "xor.b16", bits, integers, (16, 16, 16), (a ^ b) & mask_of(16))
+PTX(not_b32, "not.b32", bits, integers, (32, 32), ~a& mask_of(32))
+PTX(not_b16, "not.b16", bits, integers, (16, 16), ~a& mask_of(16))
+PTX(cnot_b32, "cnot.b32", bits, integers, (32, 32), (a & mask_of(32)) == 0 ? 1 : 0)
 OPERATION(predicates, "and.pred, or.pred, xor.pred, not.pred", bits, integers,
           PTX_RUN2(32, 32, 32,
                    "{ .reg .pred p, q, r; .reg .u32 one;"
@@ -99,51 +98,42 @@ OPERATION(predicates, "and.pred, or.pred, xor.pred, not.pred", bits, integers,
             return Bits{p && q ? 1U : 0U} | (p || q ? 2U : 0U) | (p != q ? 4U : 0U) |
                    (!p ? 8U : 0U);
           }())
-OPERATION(shl_b32, "shl.b32", bits, integers, PTX_2(32, 32, 32, "shl.b32"), left(a, b, 32))
-OPERATION(shl_b64, "shl.b64", bits, integers, PTX_2(64, 64, 32, "shl.b64"), left(a, b, 64))
-OPERATION(shl_b16, "shl.b16", bits, integers, PTX_2(16, 16, 32, "shl.b16"), left(a, b, 16))
-OPERATION(shr_u32, "shr.u32", bits, integers, PTX_2(32, 32, 32, "shr.u32"), right(a, b, 32, false))
-OPERATION(shr_s32, "shr.s32", bits, integers, PTX_2(32, 32, 32, "shr.s32"), right(a, b, 32, true))
-OPERATION(shr_b64, "shr.b64", bits, integers, PTX_2(64, 64, 32, "shr.b64"), right(a, b, 64, false))
-OPERATION(shr_s64, "shr.s64", bits, integers, PTX_2(64, 64, 32, "shr.s64"), right(a, b, 64, true))
-OPERATION(shr_s16, "shr.s16", bits, integers, PTX_2(16, 16, 32, "shr.s16"), right(a, b, 16, true))
-OPERATION(shf_l_wrap, "shf.l.wrap.b32", bits, integers, PTX_3(32, 32, 32, 32, "shf.l.wrap.b32"),
-          left((a & mask_of(32)) | b << 32U, c & 31, 64) >> 32U)
-OPERATION(shf_r_wrap, "shf.r.wrap.b32", bits, integers, PTX_3(32, 32, 32, 32, "shf.r.wrap.b32"),
-          right((a & mask_of(32)) | b << 32U, c & 31, 64, false) & mask_of(32))
-OPERATION(shf_l_clamp, "shf.l.clamp.b32", bits, integers, PTX_3(32, 32, 32, 32, "shf.l.clamp.b32"),
-          left((a & mask_of(32)) | b << 32U, std::min<Bits>(c& mask_of(32), 32), 64) >> 32U)
-OPERATION(shf_r_clamp, "shf.r.clamp.b32", bits, integers, PTX_3(32, 32, 32, 32, "shf.r.clamp.b32"),
-          right((a & mask_of(32)) | b << 32U, std::min<Bits>(c& mask_of(32), 32), 64, false) &
-              mask_of(32))
-OPERATION(popc_b32, "popc.b32", bits, integers, PTX_1(32, 32, "popc.b32"),
-          static_cast<Bits>(ones(a& mask_of(32))))
-OPERATION(popc_b64, "popc.b64", bits, integers, PTX_1(32, 64, "popc.b64"),
-          static_cast<Bits>(ones(a)))
-OPERATION(clz_b32, "clz.b32", bits, integers, PTX_1(32, 32, "clz.b32"),
-          static_cast<Bits>(31 - highest(a & mask_of(32))))
-OPERATION(clz_b64, "clz.b64", bits, integers, PTX_1(32, 64, "clz.b64"),
-          static_cast<Bits>(63 - highest(a)))
-OPERATION(brev_b32, "brev.b32", bits, integers, PTX_1(32, 32, "brev.b32"),
-          made_of(32, [&](int index) { return bit(a, 31 - index); }))
-OPERATION(brev_b64, "brev.b64", bits, integers, PTX_1(64, 64, "brev.b64"),
-          made_of(64, [&](int index) { return bit(a, 63 - index); }))
-OPERATION(bfind_u32, "bfind.u32", bits, integers, PTX_1(32, 32, "bfind.u32"),
-          static_cast<std::uint32_t>(highest(a& mask_of(32))))
-OPERATION(bfind_s32, "bfind.s32", bits, integers, PTX_1(32, 32, "bfind.s32"),
-          static_cast<std::uint32_t>(highest_significant(a, 32)))
-OPERATION(bfind_u64, "bfind.u64", bits, integers, PTX_1(32, 64, "bfind.u64"),
-          static_cast<std::uint32_t>(highest(a)))
-OPERATION(bfind_shiftamt, "bfind.shiftamt.u32", bits, integers, PTX_1(32, 32, "bfind.shiftamt.u32"),
-          (a & mask_of(32)) == 0 ? mask_of(32) : static_cast<Bits>(31 - highest(a & mask_of(32))))
-OPERATION(bfe_u32, "bfe.u32", bits, integers, PTX_3(32, 32, 32, 32, "bfe.u32"),
-          extracted(a, b, c, 32, false))
-OPERATION(bfe_s32, "bfe.s32", bits, integers, PTX_3(32, 32, 32, 32, "bfe.s32"),
-          extracted(a, b, c, 32, true))
-OPERATION(bfe_u64, "bfe.u64", bits, integers, PTX_3(64, 64, 32, 32, "bfe.u64"),
-          extracted(a, b, c, 64, false))
-OPERATION(bfe_s64, "bfe.s64", bits, integers, PTX_3(64, 64, 32, 32, "bfe.s64"),
-          extracted(a, b, c, 64, true))
+PTX(shl_b32, "shl.b32", bits, integers, (32, 32, 32), left(a, b, 32))
+PTX(shl_b64, "shl.b64", bits, integers, (64, 64, 32), left(a, b, 64))
+PTX(shl_b16, "shl.b16", bits, integers, (16, 16, 32), left(a, b, 16))
+PTX(shr_u32, "shr.u32", bits, integers, (32, 32, 32), right(a, b, 32, false))
+PTX(shr_s32, "shr.s32", bits, integers, (32, 32, 32), right(a, b, 32, true))
+PTX(shr_b64, "shr.b64", bits, integers, (64, 64, 32), right(a, b, 64, false))
+PTX(shr_s64, "shr.s64", bits, integers, (64, 64, 32), right(a, b, 64, true))
+PTX(shr_s16, "shr.s16", bits, integers, (16, 16, 32), right(a, b, 16, true))
+PTX(shf_l_wrap, "shf.l.wrap.b32", bits, integers, (32, 32, 32, 32),
+    left((a & mask_of(32)) | b << 32U, c & 31, 64) >> 32U)
+PTX(shf_r_wrap, "shf.r.wrap.b32", bits, integers, (32, 32, 32, 32),
+    right((a & mask_of(32)) | b << 32U, c & 31, 64, false) & mask_of(32))
+PTX(shf_l_clamp, "shf.l.clamp.b32", bits, integers, (32, 32, 32, 32),
+    left((a & mask_of(32)) | b << 32U, std::min<Bits>(c& mask_of(32), 32), 64) >> 32U)
+PTX(shf_r_clamp, "shf.r.clamp.b32", bits, integers, (32, 32, 32, 32),
+    right((a & mask_of(32)) | b << 32U, std::min<Bits>(c& mask_of(32), 32), 64, false) &
+        mask_of(32))
+PTX(popc_b32, "popc.b32", bits, integers, (32, 32), static_cast<Bits>(ones(a& mask_of(32))))
+PTX(popc_b64, "popc.b64", bits, integers, (32, 64), static_cast<Bits>(ones(a)))
+PTX(clz_b32, "clz.b32", bits, integers, (32, 32), static_cast<Bits>(31 - highest(a & mask_of(32))))
+PTX(clz_b64, "clz.b64", bits, integers, (32, 64), static_cast<Bits>(63 - highest(a)))
+PTX(brev_b32, "brev.b32", bits, integers, (32, 32),
+    made_of(32, [&](int index) { return bit(a, 31 - index); }))
+PTX(brev_b64, "brev.b64", bits, integers, (64, 64),
+    made_of(64, [&](int index) { return bit(a, 63 - index); }))
+PTX(bfind_u32, "bfind.u32", bits, integers, (32, 32),
+    static_cast<std::uint32_t>(highest(a& mask_of(32))))
+PTX(bfind_s32, "bfind.s32", bits, integers, (32, 32),
+    static_cast<std::uint32_t>(highest_significant(a, 32)))
+PTX(bfind_u64, "bfind.u64", bits, integers, (32, 64), static_cast<std::uint32_t>(highest(a)))
+PTX(bfind_shiftamt, "bfind.shiftamt.u32", bits, integers, (32, 32),
+    (a & mask_of(32)) == 0 ? mask_of(32) : static_cast<Bits>(31 - highest(a & mask_of(32))))
+PTX(bfe_u32, "bfe.u32", bits, integers, (32, 32, 32, 32), extracted(a, b, c, 32, false))
+PTX(bfe_s32, "bfe.s32", bits, integers, (32, 32, 32, 32), extracted(a, b, c, 32, true))
+PTX(bfe_u64, "bfe.u64", bits, integers, (64, 64, 32, 32), extracted(a, b, c, 64, false))
+PTX(bfe_s64, "bfe.s64", bits, integers, (64, 64, 32, 32), extracted(a, b, c, 64, true))
 OPERATION(bfi_b32, "bfi.b32", bits, integers,
           PTX_RUN3(32, 32, 32, 32, "bfi.b32 %0, %1, %2, %3, 5;"), made_of(32, [&](int index) {
             const int position = static_cast<int>(c & 0xff);
@@ -160,8 +150,7 @@ OPERATION(lop3_b32, "lop3.b32", bits, integers,
             return bit(0x2d,
                        (bit(a, index) ? 4 : 0) + (bit(b, index) ? 2 : 0) + (bit(c, index) ? 1 : 0));
           }))
-OPERATION(prmt_b32, "prmt.b32", bits, integers, PTX_3(32, 32, 32, 32, "prmt.b32"),
-          permuted(a, b, c))
+PTX(prmt_b32, "prmt.b32", bits, integers, (32, 32, 32, 32), permuted(a, b, c))
 
 }  // namespace
 }  // namespace ptbench::emulator::operations

@@ -91,21 +91,17 @@ OPERATION(one_of, "setp.eq.xor.u32", bits, integers,
                    "{ .reg .pred p, r; setp.gt.s32 r, %3, 5; setp.eq.xor.u32 p, %1, %2, r;"
                    " selp.u32 %0, 1, 0, p; }"),
           truth((u32(a) == u32(b)) != (s32(c) > 5)))
-OPERATION(set_u32, "set.lt.u32.s32", bits, integers, PTX_2(32, 32, 32, "set.lt.u32.s32"),
-          s32(a) < s32(b) ? 0xffffffffU : 0)
-OPERATION(set_f32, "set.gtu.f32.f32", f32, singles, PTX_2(32, 32, 32, "set.gtu.f32.f32"),
-          bits_of(!(f32(a) <= f32(b)) ? 1.0F : 0.0F))
-OPERATION(set_f16x2, "set.le.f16x2.f16x2", bits, half_pairs,
-          PTX_2(32, 32, 32, "set.le.f16x2.f16x2"),
-          (f16(a) <= f16(b) ? 0x3c00U : 0U) | (f16(a >> 16U) <= f16(b >> 16U) ? 0x3c000000U : 0U))
+PTX(set_u32, "set.lt.u32.s32", bits, integers, (32, 32, 32), s32(a) < s32(b) ? 0xffffffffU : 0)
+PTX(set_f32, "set.gtu.f32.f32", f32, singles, (32, 32, 32),
+    bits_of(!(f32(a) <= f32(b)) ? 1.0F : 0.0F))
+PTX(set_f16x2, "set.le.f16x2.f16x2", bits, half_pairs, (32, 32, 32),
+    (f16(a) <= f16(b) ? 0x3c00U : 0U) | (f16(a >> 16U) <= f16(b >> 16U) ? 0x3c000000U : 0U))
 OPERATION(selp_b64, "selp.b64", bits, integers,
           PTX_RUN3(64, 64, 64, 32,
                    "{ .reg .pred p; setp.lt.s32 p, %3, 9; selp.b64 %0, %1, %2, p; }"),
           s32(c) < 9 ? a : b)
-OPERATION(slct_s32, "slct.s32.s32", bits, integers, PTX_3(32, 32, 32, 32, "slct.s32.s32"),
-          u32(s32(c) >= 0 ? a : b))
-OPERATION(slct_f32, "slct.f32.f32", f32, singles, PTX_3(32, 32, 32, 32, "slct.f32.f32"),
-          f32(c) >= 0 ? u32(a) : u32(b))
+PTX(slct_s32, "slct.s32.s32", bits, integers, (32, 32, 32, 32), u32(s32(c) >= 0 ? a : b))
+PTX(slct_f32, "slct.f32.f32", f32, singles, (32, 32, 32, 32), f32(c) >= 0 ? u32(a) : u32(b))
 OPERATION(finite, "testp.finite.f32", bits, singles, PTX_TESTP(32, "finite.f32"),
           truth((a & 0x7f800000U) != 0x7f800000U))
 OPERATION(infinite, "testp.infinite.f32", bits, singles, PTX_TESTP(32, "infinite.f32"),

@@ -104,55 +104,47 @@ Bits each(Reference reference) {
   return low == kAnything || high == kAnything ? kAnything : low | high << 16U;
 }
 
-OPERATION(add_f16, "add.f16", f16, halves, PTX_2(16, 16, 16, "add.f16"), added<Half>(a, b))
-OPERATION(sub_f16, "sub.f16", f16, halves, PTX_2(16, 16, 16, "sub.f16"), subtracted<Half>(a, b))
-OPERATION(mul_f16, "mul.f16", f16, halves, PTX_2(16, 16, 16, "mul.f16"), multiplied<Half>(a, b))
-OPERATION(fma_f16, "fma.rn.f16", f16, halves, PTX_3(16, 16, 16, 16, "fma.rn.f16"),
-          fused<Half>(a, b, c))
-OPERATION(fma_sat_f16, "fma.rn.sat.f16", f16, halves, PTX_3(16, 16, 16, 16, "fma.rn.sat.f16"),
-          saturated(fused<Half>(a, b, c)))
-OPERATION(fma_relu_f16, "fma.rn.relu.f16", f16, halves, PTX_3(16, 16, 16, 16, "fma.rn.relu.f16"),
-          rectified<Half>(fused<Half>(a, b, c)))
-OPERATION(fma_bf16, "fma.rn.bf16", bf16, bfloats, PTX_3(16, 16, 16, 16, "fma.rn.bf16"),
-          fused<Bfloat>(a, b, c))
-OPERATION(fma_relu_bf16, "fma.rn.relu.bf16", bf16, bfloats,
-          PTX_3(16, 16, 16, 16, "fma.rn.relu.bf16"), rectified<Bfloat>(fused<Bfloat>(a, b, c)))
-OPERATION(add_f16x2, "add.f16x2", f16_pair, half_pairs, PTX_2(32, 32, 32, "add.f16x2"),
-          each([&](int at) { return added<Half>(a >> at, b >> at); }))
-OPERATION(sub_f16x2, "sub.f16x2", f16_pair, half_pairs, PTX_2(32, 32, 32, "sub.f16x2"),
-          each([&](int at) { return subtracted<Half>(a >> at, b >> at); }))
-OPERATION(mul_f16x2, "mul.f16x2", f16_pair, half_pairs, PTX_2(32, 32, 32, "mul.f16x2"),
-          each([&](int at) { return multiplied<Half>(a >> at, b >> at); }))
-OPERATION(fma_f16x2, "fma.rn.f16x2", f16_pair, half_pairs, PTX_3(32, 32, 32, 32, "fma.rn.f16x2"),
-          each([&](int at) { return fused<Half>(a >> at, b >> at, c >> at); }))
-OPERATION(fma_bf16x2, "fma.rn.bf16x2", bf16_pair, bfloat_pairs,
-          PTX_3(32, 32, 32, 32, "fma.rn.bf16x2"),
-          each([&](int at) { return fused<Bfloat>(a >> at, b >> at, c >> at); }))
-OPERATION(neg_f16, "neg.f16", f16, halves, PTX_1(16, 16, "neg.f16"), a ^ 0x8000U)
-OPERATION(abs_f16, "abs.f16", f16, halves, PTX_1(16, 16, "abs.f16"), a & 0x7fffU)
-OPERATION(neg_bf16, "neg.bf16", bf16, bfloats, PTX_1(16, 16, "neg.bf16"), a ^ 0x8000U)
-OPERATION(abs_bf16, "abs.bf16", bf16, bfloats, PTX_1(16, 16, "abs.bf16"), a & 0x7fffU)
-OPERATION(neg_f16x2, "neg.f16x2", f16_pair, half_pairs, PTX_1(32, 32, "neg.f16x2"), a ^ 0x80008000U)
-OPERATION(abs_bf16x2, "abs.bf16x2", bf16_pair, bfloat_pairs, PTX_1(32, 32, "abs.bf16x2"),
-          a & 0x7fff7fffU)
-OPERATION(min_f16, "min.f16", f16, halves, PTX_2(16, 16, 16, "min.f16"), lesser<Half>(a, b))
-OPERATION(max_f16, "max.f16", f16, halves, PTX_2(16, 16, 16, "max.f16"), larger<Half>(a, b))
-OPERATION(min_nan_f16, "min.NaN.f16", f16, halves, PTX_2(16, 16, 16, "min.NaN.f16"),
-          with_nan<Half>(a, b, lesser<Half>(a, b)))
-OPERATION(min_bf16, "min.bf16", bf16, bfloats, PTX_2(16, 16, 16, "min.bf16"), lesser<Bfloat>(a, b))
-OPERATION(max_bf16, "max.bf16", bf16, bfloats, PTX_2(16, 16, 16, "max.bf16"), larger<Bfloat>(a, b))
-OPERATION(max_nan_bf16, "max.NaN.bf16", bf16, bfloats, PTX_2(16, 16, 16, "max.NaN.bf16"),
-          with_nan<Bfloat>(a, b, larger<Bfloat>(a, b)))
-OPERATION(max_f16x2, "max.f16x2", f16_pair, half_pairs, PTX_2(32, 32, 32, "max.f16x2"),
-          each([&](int at) { return larger<Half>(a >> at, b >> at); }))
-OPERATION(min_bf16x2, "min.bf16x2", bf16_pair, bfloat_pairs, PTX_2(32, 32, 32, "min.bf16x2"),
-          each([&](int at) { return lesser<Bfloat>(a >> at, b >> at); }))
-OPERATION(ex2_f16, "ex2.approx.f16", near_half, halves, PTX_1(16, 16, "ex2.approx.f16"),
-          Half::of(std::exp2(Half::value(a))))
-OPERATION(tanh_f16, "tanh.approx.f16", near_half, halves, PTX_1(16, 16, "tanh.approx.f16"),
-          Half::of(std::tanh(Half::value(a))))
-OPERATION(ex2_f16x2, "ex2.approx.f16x2", f16_pair, half_pairs, PTX_1(32, 32, "ex2.approx.f16x2"),
-          each([&](int at) { return Half::of(std::exp2(Half::value(a >> at))); }))
+PTX(add_f16, "add.f16", f16, halves, (16, 16, 16), added<Half>(a, b))
+PTX(sub_f16, "sub.f16", f16, halves, (16, 16, 16), subtracted<Half>(a, b))
+PTX(mul_f16, "mul.f16", f16, halves, (16, 16, 16), multiplied<Half>(a, b))
+PTX(fma_f16, "fma.rn.f16", f16, halves, (16, 16, 16, 16), fused<Half>(a, b, c))
+PTX(fma_sat_f16, "fma.rn.sat.f16", f16, halves, (16, 16, 16, 16), saturated(fused<Half>(a, b, c)))
+PTX(fma_relu_f16, "fma.rn.relu.f16", f16, halves, (16, 16, 16, 16),
+    rectified<Half>(fused<Half>(a, b, c)))
+PTX(fma_bf16, "fma.rn.bf16", bf16, bfloats, (16, 16, 16, 16), fused<Bfloat>(a, b, c))
+PTX(fma_relu_bf16, "fma.rn.relu.bf16", bf16, bfloats, (16, 16, 16, 16),
+    rectified<Bfloat>(fused<Bfloat>(a, b, c)))
+PTX(add_f16x2, "add.f16x2", f16_pair, half_pairs, (32, 32, 32),
+    each([&](int at) { return added<Half>(a >> at, b >> at); }))
+PTX(sub_f16x2, "sub.f16x2", f16_pair, half_pairs, (32, 32, 32),
+    each([&](int at) { return subtracted<Half>(a >> at, b >> at); }))
+PTX(mul_f16x2, "mul.f16x2", f16_pair, half_pairs, (32, 32, 32),
+    each([&](int at) { return multiplied<Half>(a >> at, b >> at); }))
+PTX(fma_f16x2, "fma.rn.f16x2", f16_pair, half_pairs, (32, 32, 32, 32),
+    each([&](int at) { return fused<Half>(a >> at, b >> at, c >> at); }))
+PTX(fma_bf16x2, "fma.rn.bf16x2", bf16_pair, bfloat_pairs, (32, 32, 32, 32),
+    each([&](int at) { return fused<Bfloat>(a >> at, b >> at, c >> at); }))
+PTX(neg_f16, "neg.f16", f16, halves, (16, 16), a ^ 0x8000U)
+PTX(abs_f16, "abs.f16", f16, halves, (16, 16), a & 0x7fffU)
+PTX(neg_bf16, "neg.bf16", bf16, bfloats, (16, 16), a ^ 0x8000U)
+PTX(abs_bf16, "abs.bf16", bf16, bfloats, (16, 16), a & 0x7fffU)
+PTX(neg_f16x2, "neg.f16x2", f16_pair, half_pairs, (32, 32), a ^ 0x80008000U)
+PTX(abs_bf16x2, "abs.bf16x2", bf16_pair, bfloat_pairs, (32, 32), a & 0x7fff7fffU)
+PTX(min_f16, "min.f16", f16, halves, (16, 16, 16), lesser<Half>(a, b))
+PTX(max_f16, "max.f16", f16, halves, (16, 16, 16), larger<Half>(a, b))
+PTX(min_nan_f16, "min.NaN.f16", f16, halves, (16, 16, 16), with_nan<Half>(a, b, lesser<Half>(a, b)))
+PTX(min_bf16, "min.bf16", bf16, bfloats, (16, 16, 16), lesser<Bfloat>(a, b))
+PTX(max_bf16, "max.bf16", bf16, bfloats, (16, 16, 16), larger<Bfloat>(a, b))
+PTX(max_nan_bf16, "max.NaN.bf16", bf16, bfloats, (16, 16, 16),
+    with_nan<Bfloat>(a, b, larger<Bfloat>(a, b)))
+PTX(max_f16x2, "max.f16x2", f16_pair, half_pairs, (32, 32, 32),
+    each([&](int at) { return larger<Half>(a >> at, b >> at); }))
+PTX(min_bf16x2, "min.bf16x2", bf16_pair, bfloat_pairs, (32, 32, 32),
+    each([&](int at) { return lesser<Bfloat>(a >> at, b >> at); }))
+PTX(ex2_f16, "ex2.approx.f16", near_half, halves, (16, 16), Half::of(std::exp2(Half::value(a))))
+PTX(tanh_f16, "tanh.approx.f16", near_half, halves, (16, 16), Half::of(std::tanh(Half::value(a))))
+PTX(ex2_f16x2, "ex2.approx.f16x2", f16_pair, half_pairs, (32, 32),
+    each([&](int at) { return Half::of(std::exp2(Half::value(a >> at))); }))
 
 }  // namespace
 }  // namespace ptbench::emulator::operations

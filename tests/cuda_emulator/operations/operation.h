@@ -145,4 +145,12 @@ struct Registrar {
   const Registrar registrar_##ID(                                                \
       OPERATION_TABLE(), {NAME, &run_on_device<ID>, &ID::expected, Result::RESULT, &VALUES});
 
+/// The same of one that is written as it is called, with the widths of the result and of each
+/// operand in brackets.
+#define PTX(ID, NAME, RESULT, VALUES, WIDTHS, EXPECTED) \
+  OPERATION(ID, NAME, RESULT, VALUES, PTX_NAMED(NAME, PTX_LIST WIDTHS), EXPECTED)
+#define PTX_LIST(...) __VA_ARGS__
+#define PTX_PICK(D, A, B, C, RUN, ...) RUN
+#define PTX_NAMED(NAME, ...) PTX_PICK(__VA_ARGS__, PTX_3, PTX_2, PTX_1, none)(__VA_ARGS__, NAME)
+
 }  // namespace ptbench::emulator::operations

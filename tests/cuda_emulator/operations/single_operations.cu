@@ -52,97 +52,76 @@ T largest(T x, T y) {
   return -least(-x, -y);
 }
 
-OPERATION(add_f32, "add.f32", f32, singles, PTX_2(32, 32, 32, "add.f32"), bits_of(f32(a) + f32(b)))
-OPERATION(add_rz_f32, "add.rz.f32", f32, singles, PTX_2(32, 32, 32, "add.rz.f32"),
-          rounded(FE_TOWARDZERO, a, b, c, kAdd))
-OPERATION(add_rm_f32, "add.rm.f32", f32, singles, PTX_2(32, 32, 32, "add.rm.f32"),
-          rounded(FE_DOWNWARD, a, b, c, kAdd))
-OPERATION(add_rp_f32, "add.rp.f32", f32, singles, PTX_2(32, 32, 32, "add.rp.f32"),
-          rounded(FE_UPWARD, a, b, c, kAdd))
-OPERATION(add_ftz_f32, "add.ftz.f32", f32, singles, PTX_2(32, 32, 32, "add.ftz.f32"),
-          bits_of(flush(flush(f32(a)) + flush(f32(b)))))
-OPERATION(add_sat_f32, "add.sat.f32", f32, singles, PTX_2(32, 32, 32, "add.sat.f32"),
-          bits_of(clamp(f32(a) + f32(b))))
-OPERATION(add_f64, "add.f64", f64, doubles, PTX_2(64, 64, 64, "add.f64"), bits_of(f64(a) + f64(b)))
-OPERATION(sub_f32, "sub.f32", f32, singles, PTX_2(32, 32, 32, "sub.f32"), bits_of(f32(a) - f32(b)))
-OPERATION(sub_rm_f32, "sub.rm.f32", f32, singles, PTX_2(32, 32, 32, "sub.rm.f32"),
-          rounded(FE_DOWNWARD, a, b, c, kSub))
-OPERATION(sub_f64, "sub.f64", f64, doubles, PTX_2(64, 64, 64, "sub.f64"), bits_of(f64(a) - f64(b)))
-OPERATION(mul_f32, "mul.f32", f32, singles, PTX_2(32, 32, 32, "mul.f32"), bits_of(f32(a) * f32(b)))
-OPERATION(mul_rz_f32, "mul.rz.f32", f32, singles, PTX_2(32, 32, 32, "mul.rz.f32"),
-          rounded(FE_TOWARDZERO, a, b, c, kMul))
-OPERATION(mul_rp_f32, "mul.rp.f32", f32, singles, PTX_2(32, 32, 32, "mul.rp.f32"),
-          rounded(FE_UPWARD, a, b, c, kMul))
-OPERATION(mul_ftz_sat_f32, "mul.ftz.sat.f32", f32, singles, PTX_2(32, 32, 32, "mul.ftz.sat.f32"),
-          bits_of(clamp(flush(flush(f32(a)) * flush(f32(b))))))
-OPERATION(mul_f64, "mul.f64", f64, doubles, PTX_2(64, 64, 64, "mul.f64"), bits_of(f64(a) * f64(b)))
-OPERATION(fma_rn_f32, "fma.rn.f32", f32, singles, PTX_3(32, 32, 32, 32, "fma.rn.f32"),
-          bits_of(std::fma(f32(a), f32(b), f32(c))))
-OPERATION(fma_rz_f32, "fma.rz.f32", f32, singles, PTX_3(32, 32, 32, 32, "fma.rz.f32"),
-          rounded(FE_TOWARDZERO, a, b, c, kFma))
-OPERATION(fma_rm_f32, "fma.rm.f32", f32, singles, PTX_3(32, 32, 32, 32, "fma.rm.f32"),
-          rounded(FE_DOWNWARD, a, b, c, kFma))
-OPERATION(fma_rp_f32, "fma.rp.f32", f32, singles, PTX_3(32, 32, 32, 32, "fma.rp.f32"),
-          rounded(FE_UPWARD, a, b, c, kFma))
-OPERATION(fma_rn_sat_f32, "fma.rn.sat.f32", f32, singles, PTX_3(32, 32, 32, 32, "fma.rn.sat.f32"),
-          bits_of(clamp(std::fma(f32(a), f32(b), f32(c)))))
-OPERATION(fma_rn_f64, "fma.rn.f64", f64, doubles, PTX_3(64, 64, 64, 64, "fma.rn.f64"),
-          bits_of(std::fma(f64(a), f64(b), f64(c))))
-OPERATION(mad_rn_f32, "mad.rn.f32", f32, singles, PTX_3(32, 32, 32, 32, "mad.rn.f32"),
-          bits_of(std::fma(f32(a), f32(b), f32(c))))
-OPERATION(div_rn_f32, "div.rn.f32", f32, singles, PTX_2(32, 32, 32, "div.rn.f32"),
-          bits_of(f32(a) / f32(b)))
-OPERATION(div_full_f32, "div.full.f32", near_f32, singles, PTX_2(32, 32, 32, "div.full.f32"),
-          bits_of(f32(a) / f32(b)))
-OPERATION(div_approx_f32, "div.approx.ftz.f32", near_f32, singles,
-          PTX_2(32, 32, 32, "div.approx.ftz.f32"), bits_of(flush(flush(f32(a)) / flush(f32(b)))))
-OPERATION(div_rn_f64, "div.rn.f64", f64, doubles, PTX_2(64, 64, 64, "div.rn.f64"),
-          bits_of(f64(a) / f64(b)))
-OPERATION(rcp_rn_f32, "rcp.rn.f32", f32, singles, PTX_1(32, 32, "rcp.rn.f32"), bits_of(1 / f32(a)))
-OPERATION(rcp_approx_f32, "rcp.approx.ftz.f32", near_f32, singles,
-          PTX_1(32, 32, "rcp.approx.ftz.f32"), bits_of(flush(1 / flush(f32(a)))))
-OPERATION(rcp_rn_f64, "rcp.rn.f64", f64, doubles, PTX_1(64, 64, "rcp.rn.f64"), bits_of(1 / f64(a)))
-OPERATION(sqrt_rn_f32, "sqrt.rn.f32", f32, singles, PTX_1(32, 32, "sqrt.rn.f32"),
-          bits_of(std::sqrt(f32(a))))
-OPERATION(sqrt_approx_f32, "sqrt.approx.f32", near_f32, singles, PTX_1(32, 32, "sqrt.approx.f32"),
-          bits_of(std::sqrt(f32(a))))
-OPERATION(sqrt_rn_f64, "sqrt.rn.f64", f64, doubles, PTX_1(64, 64, "sqrt.rn.f64"),
-          bits_of(std::sqrt(f64(a))))
-OPERATION(rsqrt_approx_f32, "rsqrt.approx.f32", near_f32, singles,
-          PTX_1(32, 32, "rsqrt.approx.f32"),
-          bits_of(static_cast<float>(1 / std::sqrt(static_cast<double>(f32(a))))))
-OPERATION(rsqrt_approx_f64, "rsqrt.approx.f64", near_f64, doubles,
-          PTX_1(64, 64, "rsqrt.approx.f64"), bits_of(1 / std::sqrt(f64(a))))
-OPERATION(ex2_f32, "ex2.approx.f32", near_f32, singles, PTX_1(32, 32, "ex2.approx.f32"),
-          bits_of(static_cast<float>(std::exp2(static_cast<double>(f32(a))))))
-OPERATION(ex2_ftz_f32, "ex2.approx.ftz.f32", near_f32, singles, PTX_1(32, 32, "ex2.approx.ftz.f32"),
-          bits_of(flush(static_cast<float>(std::exp2(static_cast<double>(flush(f32(a))))))))
-OPERATION(lg2_f32, "lg2.approx.f32", near_f32, singles, PTX_1(32, 32, "lg2.approx.f32"),
-          bits_of(static_cast<float>(std::log2(static_cast<double>(f32(a))))))
-OPERATION(sin_f32, "sin.approx.f32", near_f32, singles, PTX_1(32, 32, "sin.approx.f32"),
-          bits_of(static_cast<float>(std::sin(static_cast<double>(f32(a))))))
-OPERATION(cos_f32, "cos.approx.f32", near_f32, singles, PTX_1(32, 32, "cos.approx.f32"),
-          bits_of(static_cast<float>(std::cos(static_cast<double>(f32(a))))))
-OPERATION(tanh_f32, "tanh.approx.f32", near_f32, singles, PTX_1(32, 32, "tanh.approx.f32"),
-          bits_of(static_cast<float>(std::tanh(static_cast<double>(f32(a))))))
-OPERATION(neg_f32, "neg.f32", f32, singles, PTX_1(32, 32, "neg.f32"), a ^ 0x80000000U)
-OPERATION(abs_f32, "abs.f32", f32, singles, PTX_1(32, 32, "abs.f32"), a & 0x7fffffffU)
-OPERATION(neg_f64, "neg.f64", f64, doubles, PTX_1(64, 64, "neg.f64"), a ^ 1ULL << 63U)
-OPERATION(abs_f64, "abs.f64", f64, doubles, PTX_1(64, 64, "abs.f64"), a & ~(1ULL << 63U))
-OPERATION(min_f32, "min.f32", f32, singles, PTX_2(32, 32, 32, "min.f32"),
-          bits_of(least(f32(a), f32(b))))
-OPERATION(max_f32, "max.f32", f32, singles, PTX_2(32, 32, 32, "max.f32"),
-          bits_of(largest(f32(a), f32(b))))
-OPERATION(min_nan_f32, "min.NaN.f32", f32, singles, PTX_2(32, 32, 32, "min.NaN.f32"),
-          bits_of(f32(a) != f32(a) || f32(b) != f32(b) ? NAN : least(f32(a), f32(b))))
-OPERATION(max_nan_f32, "max.NaN.f32", f32, singles, PTX_2(32, 32, 32, "max.NaN.f32"),
-          bits_of(f32(a) != f32(a) || f32(b) != f32(b) ? NAN : largest(f32(a), f32(b))))
-OPERATION(max_f64, "max.f64", f64, doubles, PTX_2(64, 64, 64, "max.f64"),
-          bits_of(largest(f64(a), f64(b))))
-OPERATION(copysign_f32, "copysign.f32", f32, singles, PTX_2(32, 32, 32, "copysign.f32"),
-          (a & 0x80000000U) | (b & 0x7fffffffU))
-OPERATION(copysign_f64, "copysign.f64", f64, doubles, PTX_2(64, 64, 64, "copysign.f64"),
-          (a & 1ULL << 63U) | (b & ~(1ULL << 63U)))
+PTX(add_f32, "add.f32", f32, singles, (32, 32, 32), bits_of(f32(a) + f32(b)))
+PTX(add_rz_f32, "add.rz.f32", f32, singles, (32, 32, 32), rounded(FE_TOWARDZERO, a, b, c, kAdd))
+PTX(add_rm_f32, "add.rm.f32", f32, singles, (32, 32, 32), rounded(FE_DOWNWARD, a, b, c, kAdd))
+PTX(add_rp_f32, "add.rp.f32", f32, singles, (32, 32, 32), rounded(FE_UPWARD, a, b, c, kAdd))
+PTX(add_ftz_f32, "add.ftz.f32", f32, singles, (32, 32, 32),
+    bits_of(flush(flush(f32(a)) + flush(f32(b)))))
+PTX(add_sat_f32, "add.sat.f32", f32, singles, (32, 32, 32), bits_of(clamp(f32(a) + f32(b))))
+PTX(add_f64, "add.f64", f64, doubles, (64, 64, 64), bits_of(f64(a) + f64(b)))
+PTX(sub_f32, "sub.f32", f32, singles, (32, 32, 32), bits_of(f32(a) - f32(b)))
+PTX(sub_rm_f32, "sub.rm.f32", f32, singles, (32, 32, 32), rounded(FE_DOWNWARD, a, b, c, kSub))
+PTX(sub_f64, "sub.f64", f64, doubles, (64, 64, 64), bits_of(f64(a) - f64(b)))
+PTX(mul_f32, "mul.f32", f32, singles, (32, 32, 32), bits_of(f32(a) * f32(b)))
+PTX(mul_rz_f32, "mul.rz.f32", f32, singles, (32, 32, 32), rounded(FE_TOWARDZERO, a, b, c, kMul))
+PTX(mul_rp_f32, "mul.rp.f32", f32, singles, (32, 32, 32), rounded(FE_UPWARD, a, b, c, kMul))
+PTX(mul_ftz_sat_f32, "mul.ftz.sat.f32", f32, singles, (32, 32, 32),
+    bits_of(clamp(flush(flush(f32(a)) * flush(f32(b))))))
+PTX(mul_f64, "mul.f64", f64, doubles, (64, 64, 64), bits_of(f64(a) * f64(b)))
+PTX(fma_rn_f32, "fma.rn.f32", f32, singles, (32, 32, 32, 32),
+    bits_of(std::fma(f32(a), f32(b), f32(c))))
+PTX(fma_rz_f32, "fma.rz.f32", f32, singles, (32, 32, 32, 32), rounded(FE_TOWARDZERO, a, b, c, kFma))
+PTX(fma_rm_f32, "fma.rm.f32", f32, singles, (32, 32, 32, 32), rounded(FE_DOWNWARD, a, b, c, kFma))
+PTX(fma_rp_f32, "fma.rp.f32", f32, singles, (32, 32, 32, 32), rounded(FE_UPWARD, a, b, c, kFma))
+PTX(fma_rn_sat_f32, "fma.rn.sat.f32", f32, singles, (32, 32, 32, 32),
+    bits_of(clamp(std::fma(f32(a), f32(b), f32(c)))))
+PTX(fma_rn_f64, "fma.rn.f64", f64, doubles, (64, 64, 64, 64),
+    bits_of(std::fma(f64(a), f64(b), f64(c))))
+PTX(mad_rn_f32, "mad.rn.f32", f32, singles, (32, 32, 32, 32),
+    bits_of(std::fma(f32(a), f32(b), f32(c))))
+PTX(div_rn_f32, "div.rn.f32", f32, singles, (32, 32, 32), bits_of(f32(a) / f32(b)))
+PTX(div_full_f32, "div.full.f32", near_f32, singles, (32, 32, 32), bits_of(f32(a) / f32(b)))
+PTX(div_approx_f32, "div.approx.ftz.f32", near_f32, singles, (32, 32, 32),
+    bits_of(flush(flush(f32(a)) / flush(f32(b)))))
+PTX(div_rn_f64, "div.rn.f64", f64, doubles, (64, 64, 64), bits_of(f64(a) / f64(b)))
+PTX(rcp_rn_f32, "rcp.rn.f32", f32, singles, (32, 32), bits_of(1 / f32(a)))
+PTX(rcp_approx_f32, "rcp.approx.ftz.f32", near_f32, singles, (32, 32),
+    bits_of(flush(1 / flush(f32(a)))))
+PTX(rcp_rn_f64, "rcp.rn.f64", f64, doubles, (64, 64), bits_of(1 / f64(a)))
+PTX(sqrt_rn_f32, "sqrt.rn.f32", f32, singles, (32, 32), bits_of(std::sqrt(f32(a))))
+PTX(sqrt_approx_f32, "sqrt.approx.f32", near_f32, singles, (32, 32), bits_of(std::sqrt(f32(a))))
+PTX(sqrt_rn_f64, "sqrt.rn.f64", f64, doubles, (64, 64), bits_of(std::sqrt(f64(a))))
+PTX(rsqrt_approx_f32, "rsqrt.approx.f32", near_f32, singles, (32, 32),
+    bits_of(static_cast<float>(1 / std::sqrt(static_cast<double>(f32(a))))))
+PTX(rsqrt_approx_f64, "rsqrt.approx.f64", near_f64, doubles, (64, 64),
+    bits_of(1 / std::sqrt(f64(a))))
+PTX(ex2_f32, "ex2.approx.f32", near_f32, singles, (32, 32),
+    bits_of(static_cast<float>(std::exp2(static_cast<double>(f32(a))))))
+PTX(ex2_ftz_f32, "ex2.approx.ftz.f32", near_f32, singles, (32, 32),
+    bits_of(flush(static_cast<float>(std::exp2(static_cast<double>(flush(f32(a))))))))
+PTX(lg2_f32, "lg2.approx.f32", near_f32, singles, (32, 32),
+    bits_of(static_cast<float>(std::log2(static_cast<double>(f32(a))))))
+PTX(sin_f32, "sin.approx.f32", near_f32, singles, (32, 32),
+    bits_of(static_cast<float>(std::sin(static_cast<double>(f32(a))))))
+PTX(cos_f32, "cos.approx.f32", near_f32, singles, (32, 32),
+    bits_of(static_cast<float>(std::cos(static_cast<double>(f32(a))))))
+PTX(tanh_f32, "tanh.approx.f32", near_f32, singles, (32, 32),
+    bits_of(static_cast<float>(std::tanh(static_cast<double>(f32(a))))))
+PTX(neg_f32, "neg.f32", f32, singles, (32, 32), a ^ 0x80000000U)
+PTX(abs_f32, "abs.f32", f32, singles, (32, 32), a & 0x7fffffffU)
+PTX(neg_f64, "neg.f64", f64, doubles, (64, 64), a ^ 1ULL << 63U)
+PTX(abs_f64, "abs.f64", f64, doubles, (64, 64), a & ~(1ULL << 63U))
+PTX(min_f32, "min.f32", f32, singles, (32, 32, 32), bits_of(least(f32(a), f32(b))))
+PTX(max_f32, "max.f32", f32, singles, (32, 32, 32), bits_of(largest(f32(a), f32(b))))
+PTX(min_nan_f32, "min.NaN.f32", f32, singles, (32, 32, 32),
+    bits_of(f32(a) != f32(a) || f32(b) != f32(b) ? NAN : least(f32(a), f32(b))))
+PTX(max_nan_f32, "max.NaN.f32", f32, singles, (32, 32, 32),
+    bits_of(f32(a) != f32(a) || f32(b) != f32(b) ? NAN : largest(f32(a), f32(b))))
+PTX(max_f64, "max.f64", f64, doubles, (64, 64, 64), bits_of(largest(f64(a), f64(b))))
+PTX(copysign_f32, "copysign.f32", f32, singles, (32, 32, 32), (a & 0x80000000U) | (b & 0x7fffffffU))
+PTX(copysign_f64, "copysign.f64", f64, doubles, (64, 64, 64),
+    (a & 1ULL << 63U) | (b & ~(1ULL << 63U)))
 
 }  // namespace
 }  // namespace ptbench::emulator::operations

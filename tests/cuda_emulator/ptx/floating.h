@@ -1,5 +1,7 @@
 #pragma once
 
+#include <concepts>
+
 #include "tests/cuda_emulator/ptx/integer.h"
 #include "tests/cuda_emulator/ptx/rounding.h"
 
@@ -55,22 +57,6 @@ template <Half T>
 T ptx_fma(T a, T b, T c) {
   return round_to<T>(add_to_odd(double{wide(a)} * double{wide(b)}, wide(c)));
 }
-template <Pair T>
-T ptx_add(T a, T b) {
-  return each_half([](auto x, auto y) { return ptx_add(x, y); }, a, b);
-}
-template <Pair T>
-T ptx_sub(T a, T b) {
-  return each_half([](auto x, auto y) { return ptx_sub(x, y); }, a, b);
-}
-template <Pair T>
-T ptx_mul(T a, T b) {
-  return each_half([](auto x, auto y) { return ptx_mul(x, y); }, a, b);
-}
-template <Pair T>
-T ptx_fma(T a, T b, T c) {
-  return each_half([](auto x, auto y, auto z) { return ptx_fma(x, y, z); }, a, b, c);
-}
 
 template <class T>
 bool is_nan(T value) {
@@ -91,14 +77,6 @@ T ptx_neg(T a) {
 template <Half T>
 T ptx_abs(T a) {
   return T{static_cast<U16>(a.bits & 0x7fffU)};
-}
-template <Pair T>
-T ptx_neg(T a) {
-  return each_half([](auto x) { return ptx_neg(x); }, a);
-}
-template <Pair T>
-T ptx_abs(T a) {
-  return each_half([](auto x) { return ptx_abs(x); }, a);
 }
 
 /// The smaller one; -0 is below +0. Of a number and NaN the number.
@@ -128,22 +106,6 @@ template <class T>
   requires Single<T> || Half<T>
 T ptx_max_nan(T a, T b) {
   return is_nan(a) ? a : is_nan(b) ? b : ptx_max(a, b);
-}
-template <Pair T>
-T ptx_min(T a, T b) {
-  return each_half([](auto x, auto y) { return ptx_min(x, y); }, a, b);
-}
-template <Pair T>
-T ptx_max(T a, T b) {
-  return each_half([](auto x, auto y) { return ptx_max(x, y); }, a, b);
-}
-template <Pair T>
-T ptx_min_nan(T a, T b) {
-  return each_half([](auto x, auto y) { return ptx_min_nan(x, y); }, a, b);
-}
-template <Pair T>
-T ptx_max_nan(T a, T b) {
-  return each_half([](auto x, auto y) { return ptx_max_nan(x, y); }, a, b);
 }
 
 template <Single T>
@@ -181,14 +143,26 @@ template <Half T>
 T ptx_tanh(T a) {
   return round_to<T>(std::tanh(double{wide(a)}));
 }
-template <Pair T>
-T ptx_ex2(T a) {
-  return each_half([](auto x) { return ptx_ex2(x); }, a);
-}
-template <Pair T>
-T ptx_tanh(T a) {
-  return each_half([](auto x) { return ptx_tanh(x); }, a);
-}
+
+// Of pairs, each half on its own.
+#define PTX_OF_HALVES(FUNCTION)                                             \
+  template <Pair T, std::same_as<T>... More>                                \
+  T FUNCTION(T a, More... more) {                                           \
+    return each_half([](auto... x) { return FUNCTION(x...); }, a, more...); \
+  }
+PTX_OF_HALVES(ptx_add)
+PTX_OF_HALVES(ptx_sub)
+PTX_OF_HALVES(ptx_mul)
+PTX_OF_HALVES(ptx_fma)
+PTX_OF_HALVES(ptx_neg)
+PTX_OF_HALVES(ptx_abs)
+PTX_OF_HALVES(ptx_min)
+PTX_OF_HALVES(ptx_max)
+PTX_OF_HALVES(ptx_min_nan)
+PTX_OF_HALVES(ptx_max_nan)
+PTX_OF_HALVES(ptx_ex2)
+PTX_OF_HALVES(ptx_tanh)
+#undef PTX_OF_HALVES
 
 // testp
 template <Single T>
