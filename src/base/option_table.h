@@ -38,19 +38,16 @@ enum class OptionScope : std::uint8_t {
 /// An option (or a positional argument) as parser, help, completions and documentation see it. All
 /// of them are derived from this one declaration.
 struct OptionInfo {
-  // g++ calls members that a designated initialisation leaves out forgotten, unless they have one.
-  // NOLINTBEGIN(readability-redundant-member-init)
-  std::string name{};      ///< long name without dashes, "batch-size"; of an argument: "FILE"
+  std::string name;        ///< long name without dashes, "batch-size"; of an argument: "FILE"
   char short_name = '\0';  ///< 'b' for -b; '\0' for none
-  std::string value{};     ///< what stands for the value in help, "N"; empty: a flag, takes none
-  std::string group{};     ///< heading in help
-  std::string help{};      ///< one sentence without full stop
-  std::string fallback{};  ///< the default, as a person reads it; empty: none
-  std::string example{};   ///< a sensible value, for error messages; empty: `fallback`, or a choice
-  std::string domain{};    ///< what it takes, "a whole number from 1 to 64"; set by the row's maker
-  std::vector<std::string> choices{};   ///< values worth offering; all values if `domain` is empty
-  std::vector<std::string> excludes{};  ///< long names of options that make no sense beside it
-  // NOLINTEND(readability-redundant-member-init)
+  std::string value;       ///< what stands for the value in help, "N"; empty: a flag, takes none
+  std::string group;       ///< heading in help; empty: that of the option before it
+  std::string help;        ///< one sentence without full stop
+  std::string fallback;    ///< the default, as a person reads it; empty: none
+  std::string example;     ///< a sensible value, for error messages; empty: `fallback`, or a choice
+  std::string domain;      ///< what it takes, "a whole number from 1 to 64"; set by the row's maker
+  std::vector<std::string> choices;   ///< values worth offering; all values if `domain` is empty
+  std::vector<std::string> excludes;  ///< long names of options that make no sense beside it
   ValueHint hint = ValueHint::none;
   OptionScope scope = OptionScope::training;
   bool repeatable = false;
@@ -199,7 +196,10 @@ template <class Config, class Part>
 template <class Config>
 class OptionTable {
  public:
-  explicit OptionTable(std::vector<OptionRow<Config>> rows) : rows_(std::move(rows)) {}
+  explicit OptionTable(std::vector<OptionRow<Config>> rows) : rows_(std::move(rows)) {
+    for (std::size_t i = 1; i < rows_.size(); ++i)
+      if (rows_[i].info.group.empty()) rows_[i].info.group = rows_[i - 1].info.group;
+  }
 
   [[nodiscard]] const std::vector<OptionRow<Config>>& rows() const { return rows_; }
 

@@ -42,7 +42,6 @@ std::vector<Row> rows() {
                            &ChartOptions::outputs),
           choice_option({.name = "theme",
                          .value = "NAME",
-                         .group = "Output",
                          .help = "background of the charts",
                          .fallback = "light",
                          .choices = {"light", "dark"}},
@@ -58,7 +57,6 @@ std::vector<Row> rows() {
               add_charts},
           text_list_option({.name = "runs",
                             .value = "TEXT",
-                            .group = "What to draw",
                             .help = "only runs with TEXT in their id, for instance ddp/n2; may be "
                                     "given several times",
                             .example = "ddp/n2"},

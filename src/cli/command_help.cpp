@@ -33,13 +33,10 @@ Command make_help_command(std::vector<std::string> commands) {
   return with_options<HelpOptions>(
       {.name = "help",
        .summary = "explain a command",
-       .description = {},
        .examples = {{"ptbench help run", "the same as ptbench run --help"},
                     {"ptbench help --man | man -l -",
                      "the manual page of a build that is not "
-                     "installed"}},
-       .options = {},
-       .run = {}},
+                     "installed"}}},
       OptionTable<HelpOptions>({choice_option({.name = "COMMAND",
                                                .group = "Arguments",
                                                .help = "the command; without it, all of them",

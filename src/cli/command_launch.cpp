@@ -37,18 +37,17 @@ ExitCode launch_command(const LaunchOptions& options) {
 }
 
 OptionTable<LaunchOptions> launch_option_table() {
-  const std::string group = "Where to run";
   return OptionTable<LaunchOptions>(
-      {option_of_part(&LaunchOptions::hosts, hosts_option({.group = group, .required = true})),
+      {option_of_part(&LaunchOptions::hosts,
+                      hosts_option({.group = "Where to run", .required = true})),
        whole_option({.name = "nproc",
                      .short_name = 'n',
                      .value = "N",
-                     .group = group,
                      .help = "start the first N ranks only",
                      .fallback = "all",
                      .example = "2"},
                     &LaunchOptions::ranks, 1, kMostRanks),
-       option_of_part(&LaunchOptions::hosts, host_shell_option({.group = group})),
+       option_of_part(&LaunchOptions::hosts, host_shell_option({})),
        text_list_option({.name = "COMMAND",
                          .group = "Arguments",
                          .help = "the program to start, and its arguments, after --",
@@ -73,9 +72,7 @@ Command make_launch_command() {
        .examples = {{"ptbench launch --hosts node1:2,node2:2 -- ptbench comm",
                      "collectives between the hosts"},
                     {"ptbench launch --hosts node1:2,node2:2 -n 3 -- ptbench run -s ddp",
-                     "a run of the first three ranks"}},
-       .options = {},
-       .run = {}},
+                     "a run of the first three ranks"}}},
       launch_option_table(), launch_command);
 }
 

@@ -48,18 +48,14 @@ ExitCode print_catalogs(const ListOptions& options) {
 }  // namespace
 
 Command make_list_command() {
-  const std::string group = "Format";
   return with_options<ListOptions>(
       {.name = "list",
        .summary = "show what there is to choose from, one line each",
-       .description = {},
        .examples = {{"ptbench list", "what there is to choose from"},
                     {"ptbench list workloads",
                      "the models, with their default batch and optimizer"},
                     {"ptbench list devices --json", "what can be measured here, for a script"},
-                    {"ptbench list options --markdown", "the options of run, for a document"}},
-       .options = {},
-       .run = {}},
+                    {"ptbench list options --markdown", "the options of run, for a document"}}},
       OptionTable<ListOptions>(
           {choice_option({.name = "CATALOG",
                           .group = "Arguments",
@@ -68,12 +64,9 @@ Command make_list_command() {
                           .choices = catalog_names(),
                           .argument = true},
                          &ListOptions::catalog),
-           flag_option({.name = "json", .group = group, .help = "as JSON, with raw numbers"},
+           flag_option({.name = "json", .group = "Format", .help = "as JSON, with raw numbers"},
                        &ListOptions::json),
-           flag_option({.name = "markdown",
-                        .group = group,
-                        .help = "as Markdown tables",
-                        .excludes = {"json"}},
+           flag_option({.name = "markdown", .help = "as Markdown tables", .excludes = {"json"}},
                        &ListOptions::markdown)}),
       print_catalogs);
 }

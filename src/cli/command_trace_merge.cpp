@@ -29,30 +29,25 @@ FieldValue cell(const std::optional<double>& value) {
 }
 
 Table table_of(const std::vector<ClockOffset>& offsets) {
-  Table table{.name = "clocks",
-              .columns = {{.key = "rank", .heading = "rank", .unit = Unit::count, .is_right = true},
-                          {.key = "offset_seconds",
-                           .heading = "clock ahead by",
-                           .unit = Unit::seconds,
-                           .is_right = true},
-                          {.key = "how", .heading = "known from"},
-                          {.key = "estimate_seconds",
-                           .heading = "finishes later by",
-                           .unit = Unit::seconds,
-                           .is_right = true},
-                          {.key = "at_least_seconds",
-                           .heading = "at least",
-                           .unit = Unit::seconds,
-                           .is_right = true},
-                          {.key = "at_most_seconds",
-                           .heading = "at most",
-                           .unit = Unit::seconds,
-                           .is_right = true},
-                          {.key = "collectives",
-                           .heading = "collectives",
-                           .unit = Unit::count,
-                           .is_right = true}},
-              .rows = {}};
+  Table table{
+      .name = "clocks",
+      .columns = {
+          {.key = "rank", .heading = "rank", .unit = Unit::count, .is_right = true},
+          {.key = "offset_seconds",
+           .heading = "clock ahead by",
+           .unit = Unit::seconds,
+           .is_right = true},
+          {.key = "how", .heading = "known from"},
+          {.key = "estimate_seconds",
+           .heading = "finishes later by",
+           .unit = Unit::seconds,
+           .is_right = true},
+          {.key = "at_least_seconds",
+           .heading = "at least",
+           .unit = Unit::seconds,
+           .is_right = true},
+          {.key = "at_most_seconds", .heading = "at most", .unit = Unit::seconds, .is_right = true},
+          {.key = "collectives", .heading = "collectives", .unit = Unit::count, .is_right = true}}};
   for (const ClockOffset& offset : offsets)
     table.rows.push_back({static_cast<std::int64_t>(offset.rank), offset.seconds,
                           std::string(offset.rank == 0    ? "reference"
@@ -102,9 +97,7 @@ Command make_trace_merge_command() {
                       "sides. The table on standard output has a row for each rank.",
        .examples = {{"ptbench trace-merge trace", "writes trace-merged.json, for Perfetto"},
                     {"ptbench trace-merge trace -o all.json --json",
-                     "the same as all.json, and the offsets as JSON"}},
-       .options = {},
-       .run = {}},
+                     "the same as all.json, and the offsets as JSON"}}},
       OptionTable<TraceMergeOptions>(
           {text_option({.name = "DIR",
                         .group = "Arguments",
@@ -122,7 +115,7 @@ Command make_trace_merge_command() {
                         .fallback = "DIR-merged.json, beside DIR",
                         .hint = ValueHint::file},
                        &TraceMergeOptions::output),
-           flag_option({.name = "json", .group = "Options", .help = "print the table as JSON"},
+           flag_option({.name = "json", .help = "print the table as JSON"},
                        &TraceMergeOptions::json)}),
       merge);
 }

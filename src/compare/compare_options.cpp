@@ -43,10 +43,9 @@ void append_files(Rows& rows) {
        .hint = ValueHint::file,
        .argument = true},
       &CompareConfig::files));
-  const std::string group = "Sides";
   rows.push_back(text_list_option({.name = "base",
                                    .value = "FILE",
-                                   .group = group,
+                                   .group = "Sides",
                                    .help = "a further result or folder of BASE; may be given "
                                            "several times",
                                    .example = "base2.json",
@@ -55,7 +54,6 @@ void append_files(Rows& rows) {
                                   &CompareConfig::base_files));
   rows.push_back(text_list_option({.name = "new",
                                    .value = "FILE",
-                                   .group = group,
                                    .help = "a further result or folder of NEW; may be given "
                                            "several times",
                                    .example = "new2.json",
@@ -65,10 +63,9 @@ void append_files(Rows& rows) {
 }
 
 void append_verdicts(Rows& rows) {
-  const std::string group = "Verdicts";
   rows.push_back(Row{{.name = "detect",
                       .value = "D",
-                      .group = group,
+                      .group = "Verdicts",
                       .help = "the smallest change of a step time that matters",
                       .fallback = "5 %",
                       .example = "5%",
@@ -76,29 +73,25 @@ void append_verdicts(Rows& rows) {
                       .scope = OptionScope::judging},
                      set_detect});
   rows.push_back(Row{{.name = "ignore-environment",
-                      .group = group,
                       .help = "give verdicts also where the environments differ",
                       .excludes = {"self-check"},
                       .scope = OptionScope::judging},
                      set_ignore_environment});
   rows.push_back(flag_option({.name = "strict",
-                              .group = group,
                               .help = "end with 4 where a verdict is ambiguous or missing",
                               .excludes = {"self-check"},
                               .scope = OptionScope::judging},
                              &CompareConfig::strict));
   rows.push_back(flag_option({.name = "self-check",
-                              .group = group,
                               .help = "say how small a change this machine can detect, from "
                                       "repetitions of one configuration, and remember its noise"},
                              &CompareConfig::self_check));
 }
 
 void append_history(Rows& rows) {
-  const std::string group = "History";
   rows.push_back(text_option({.name = "history",
                               .value = "FILE.jsonl",
-                              .group = group,
+                              .group = "History",
                               .help = "compare with the last results in FILE, one a line, in place "
                                       "of BASE",
                               .example = "history.jsonl",
@@ -108,14 +101,12 @@ void append_history(Rows& rows) {
   rows.push_back(
       whole_option({.name = "last",
                     .value = "N",
-                    .group = group,
                     .help = "how many of the last comparable results form BASE, the window",
                     .fallback = "10",
                     .excludes = {"self-check"}},
                    &CompareConfig::last, 1, 10'000));
   rows.push_back(whole_option({.name = "anchor",
                                .value = "N",
-                               .group = group,
                                .help = "how many of the first comparable results NEW is compared "
                                        "with as well, once there are more: finds slow creep",
                                .fallback = "3",
@@ -123,13 +114,11 @@ void append_history(Rows& rows) {
                               &CompareConfig::anchor, 3, 1000));
   rows.push_back(
       flag_option({.name = "append",
-                   .group = group,
                    .help = "add NEW to the history after the comparison, unless a run is slower, "
                            "failed or missing; creates the history if there is none",
                    .excludes = {"self-check"}},
                   &CompareConfig::append));
   rows.push_back(flag_option({.name = "accept",
-                              .group = group,
                               .help = "with --append: add NEW whatever its verdicts; later results "
                                       "are compared with what was accepted",
                               .excludes = {"self-check"}},
@@ -137,11 +126,10 @@ void append_history(Rows& rows) {
 }
 
 void append_output(Rows& rows) {
-  const std::string group = "Output";
   rows.push_back(text_list_option({.name = "output",
                                    .short_name = 'o',
                                    .value = "FILE",
-                                   .group = group,
+                                   .group = "Output",
                                    .help = "write the comparison: .md is Markdown, .json JSON, "
                                            ".xml JUnit, .html a page with charts, - JSON on "
                                            "standard output; may be given several times",
@@ -151,7 +139,6 @@ void append_output(Rows& rows) {
                                    .scope = OptionScope::report},
                                   &CompareConfig::outputs));
   rows.push_back(flag_option({.name = "json",
-                              .group = group,
                               .help = "JSON on standard output, the table on standard error",
                               .scope = OptionScope::report},
                              &CompareConfig::json));

@@ -87,13 +87,11 @@ std::vector<GateRow> own_rows() {
                    &GateOptions::max_pairs, static_cast<std::uint64_t>(kLeastPairs), kMostPairs),
       real_option({.name = "max-time",
                    .value = "S",
-                   .group = kGate,
                    .help = "start no more pairs after S seconds",
                    .fallback = "300"},
                   &GateOptions::max_time_seconds, 1, 1e6),
       text_option({.name = "keep",
                    .value = "DIR",
-                   .group = kGate,
                    .help = "keep the records of both sides, DIR/base.json and DIR/new.json",
                    .hint = ValueHint::file},
                   &GateOptions::keep)};

@@ -52,12 +52,11 @@ void set_pass(ProcessOrders& orders, const OptionInfo& option, std::string_view 
 }  // namespace
 
 void append_files(RunOptionRows& rows) {
-  const std::string group = "Files";
   rows.push_back(
       Row{{.name = "output",
            .short_name = 'o',
            .value = "FILE",
-           .group = group,
+           .group = "Files",
            .help = fmt::format("write the result: {} by extension, - is JSON on standard "
                                "output; may be given several times",
                                extensions_text()),
@@ -66,11 +65,9 @@ void append_files(RunOptionRows& rows) {
            .scope = OptionScope::report,
            .repeatable = true},
           add_output});
-  rows.push_back(flag_option({.name = "json",
-                              .group = group,
-                              .help = "the same as --output -",
-                              .scope = OptionScope::report},
-                             &RunOptions::json));
+  rows.push_back(
+      flag_option({.name = "json", .help = "the same as --output -", .scope = OptionScope::report},
+                  &RunOptions::json));
   struct FileRow {
     const char* name = nullptr;
     const char* value = nullptr;
@@ -93,7 +90,6 @@ void append_files(RunOptionRows& rows) {
   for (const FileRow& file : files)
     rows.push_back(text_option({.name = file.name,
                                 .value = file.value,
-                                .group = group,
                                 .help = file.help,
                                 .hint = ValueHint::file,
                                 .scope = file.scope},
@@ -101,10 +97,9 @@ void append_files(RunOptionRows& rows) {
 }
 
 void append_trace(RunOptionRows& rows) {
-  const std::string group = "Files";
   rows.push_back(text_option({.name = "trace",
                               .value = "DIR",
-                              .group = group,
+                              .group = "Files",
                               .help = "after measuring, trace some steps of a copy of the "
                                       "training: one file for each rank, for Perfetto and others",
                               .hint = ValueHint::directory,
@@ -112,7 +107,6 @@ void append_trace(RunOptionRows& rows) {
                              &RunOptions::trace));
   rows.push_back(Row{{.name = "trace-steps",
                       .value = "[FIRST:]COUNT",
-                      .group = group,
                       .help = "with --trace, which steps, counted from 1",
                       .fallback = "4, after a warm-up",
                       .example = "1:10",
@@ -123,11 +117,10 @@ void append_trace(RunOptionRows& rows) {
 
 // NOLINTNEXTLINE(readability-function-size): one row after the other
 void append_hidden(RunOptionRows& rows) {
-  const std::string group = "Hidden";
   std::vector<OptionRow<ProcessOrders>> orders;
   orders.push_back({{.name = "pass",
                      .value = "PASS",
-                     .group = group,
+                     .group = "Hidden",
                      .help = "do this part of a run in this process",
                      .choices = {"prepare", "first", "next"},
                      .scope = OptionScope::task,
@@ -135,7 +128,6 @@ void append_hidden(RunOptionRows& rows) {
                     set_pass});
   orders.push_back(whole_option({.name = "region",
                                  .value = "FD",
-                                 .group = group,
                                  .help = "inherited descriptor of the ranks' memory",
                                  .example = "3",
                                  .scope = OptionScope::launch,
@@ -143,7 +135,6 @@ void append_hidden(RunOptionRows& rows) {
                                 &ProcessOrders::region, 0, 1'000'000));
   orders.push_back(whole_option({.name = "launched-ranks",
                                  .value = "N",
-                                 .group = group,
                                  .help = "be one of N ranks that a sweep's launcher starts",
                                  .example = "2",
                                  .scope = OptionScope::launch,
@@ -151,7 +142,6 @@ void append_hidden(RunOptionRows& rows) {
                                 &ProcessOrders::launched_ranks, 2, kMostRanks));
   orders.push_back(whole_option({.name = "launched-by",
                                  .value = "PID",
-                                 .group = group,
                                  .help = "end when that process has ended",
                                  .example = "1234",
                                  .scope = OptionScope::launch,
@@ -159,7 +149,6 @@ void append_hidden(RunOptionRows& rows) {
                                 &ProcessOrders::launched_by, 1, kMostProcessId));
   orders.push_back(text_option({.name = "keep-plan",
                                 .value = "FILE",
-                                .group = group,
                                 .help = "write the choices of operators there too",
                                 .hint = ValueHint::file,
                                 .scope = OptionScope::leading,
@@ -167,21 +156,18 @@ void append_hidden(RunOptionRows& rows) {
                                &ProcessOrders::keep_plan));
   orders.push_back(text_option({.name = "progress-prefix",
                                 .value = "TEXT",
-                                .group = group,
                                 .help = "show progress after this text, wherever it goes",
                                 .scope = OptionScope::report,
                                 .hidden = true},
                                &ProcessOrders::progress_prefix));
   orders.push_back(text_option({.name = "turns",
                                 .value = "NAME",
-                                .group = group,
                                 .help = "take steps in turns that are granted at this local socket",
                                 .scope = OptionScope::leading,
                                 .hidden = true},
                                &ProcessOrders::turns));
   orders.push_back(text_option({.name = "steps-socket",
                                 .value = "FILE",
-                                .group = group,
                                 .help = "have --program report its steps at this local socket",
                                 .hint = ValueHint::file,
                                 .scope = OptionScope::leading,
@@ -192,17 +178,15 @@ void append_hidden(RunOptionRows& rows) {
 }
 
 void append_slowdown(RunOptionRows& rows) {
-  const std::string group = "Hidden";
   rows.push_back(real_option({.name = "slowdown",
                               .value = "X",
-                              .group = group,
+                              .group = "Hidden",
                               .help = "make every step this share longer, and say so in the record",
                               .fallback = "0",
                               .hidden = true},
                              &RunOptions::slowdown, 0, 100));
   rows.push_back(whole_option({.name = "slowdown-turns",
                                .value = "N",
-                               .group = group,
                                .help = "with --slowdown, leave N steps as they are and make N "
                                        "longer, in turn",
                                .example = "16",

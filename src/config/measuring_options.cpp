@@ -47,10 +47,9 @@ void set_verify(RunOptions& options, const OptionInfo& option, std::string_view 
 }  // namespace
 
 void append_length(RunOptionRows& rows) {
-  const std::string group = "How long";
   rows.push_back(whole_option({.name = "steps",
                                .value = "N",
-                               .group = group,
+                               .group = "How long",
                                .help = "measure exactly N optimizer steps",
                                .example = "200",
                                .excludes = {"epochs"},
@@ -58,14 +57,12 @@ void append_length(RunOptionRows& rows) {
                               &RunOptions::steps, 1, kMostSteps));
   rows.push_back(whole_option({.name = "epochs",
                                .value = "E",
-                               .group = group,
                                .help = "train E times over the data, warm-up included",
                                .example = "10",
                                .scope = OptionScope::length},
                               &RunOptions::epochs, 1, 1'000'000'000));
   rows.push_back(Row{{.name = "warmup",
                       .value = "auto|N",
-                      .group = group,
                       .help = "steps that train but are not measured",
                       .fallback = "auto",
                       .domain = "auto or " + whole_domain(0, kMostSteps),
@@ -75,17 +72,15 @@ void append_length(RunOptionRows& rows) {
 }
 
 void append_stop_rule(RunOptionRows& rows) {
-  const std::string group = "Precision and time (without --steps and --epochs)";
   rows.push_back(
       Row{{.name = "quick",
-           .group = group,
+           .group = "Precision and time (without --steps and --epochs)",
            .help = "a first look: one process that measures for at most 1.2 s; the record says so",
            .excludes = {"steps", "epochs", "repeats", "target-noise", "min-time", "max-time"},
            .scope = OptionScope::repetitions},
           set_quick});
   rows.push_back(whole_option({.name = "repeats",
                                .value = "K",
-                               .group = group,
                                .help = "measure in exactly K fresh processes; with --target-noise, "
                                        "in at least K",
                                .fallback = "5, more until --target-noise",
@@ -94,7 +89,6 @@ void append_stop_rule(RunOptionRows& rows) {
                               &RunOptions::repeats, 1, kMostRepeats));
   rows.push_back(Row{{.name = "target-noise",
                       .value = "P",
-                      .group = group,
                       .help = "add processes until half the width of the 95 % interval of the step "
                               "time is at most P of it",
                       .fallback = "1 %",
@@ -104,14 +98,12 @@ void append_stop_rule(RunOptionRows& rows) {
                      set_target_noise});
   rows.push_back(real_option({.name = "min-time",
                               .value = "S",
-                              .group = group,
                               .help = "measure for at least S seconds, over all processes",
                               .fallback = "2",
                               .scope = OptionScope::budget},
                              &RunOptions::min_time_seconds, 0, 1e6));
   rows.push_back(real_option({.name = "max-time",
                               .value = "S",
-                              .group = group,
                               .help = "stop measuring after S seconds, over all processes and "
                                       "whatever the other options say",
                               .fallback = "30",
@@ -120,11 +112,10 @@ void append_stop_rule(RunOptionRows& rows) {
 }
 
 void append_checks(RunOptionRows& rows) {
-  const std::string group = "Verification and targets";
   rows.push_back(
       Row{{.name = "verify",
            .value = "on|off|only",
-           .group = group,
+           .group = "Verification and targets",
            .help = "before timing, compare some steps with a reference: of several ranks with one "
                    "replica of the same precision, of one rank with serial fp32 training, of "
                    "PyTorch with ptbench; by default with several ranks, "
@@ -134,7 +125,6 @@ void append_checks(RunOptionRows& rows) {
           set_verify});
   rows.push_back(real_option({.name = "target-accuracy",
                               .value = "A",
-                              .group = group,
                               .help = "stop after the epoch whose accuracy (test, or train where "
                                       "there is no test data) reaches A; with --epochs",
                               .example = "0.95",
@@ -143,7 +133,6 @@ void append_checks(RunOptionRows& rows) {
                              &RunOptions::target_accuracy, 0, 1));
   rows.push_back(real_option({.name = "target-loss",
                               .value = "L",
-                              .group = group,
                               .help = "stop after the epoch whose mean training loss is at most L; "
                                       "with --epochs",
                               .example = "0.1",

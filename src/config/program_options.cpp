@@ -3,10 +3,9 @@
 namespace ptbench {
 
 void append_program(RunOptionRows& rows) {
-  const std::string group = "Who trains";
   rows.push_back(choice_option({.name = "engine",
                                 .value = "native|pytorch|pytorch-compiled|auto",
-                                .group = group,
+                                .group = "Who trains",
                                 .help = "ptbench itself, or the same training by the PyTorch "
                                         "scripts that come with it, eager or by torch.compile; "
                                         "auto is native",
@@ -17,7 +16,6 @@ void append_program(RunOptionRows& rows) {
   rows.push_back(text_option(
       {.name = "program",
        .value = "COMMAND",
-       .group = group,
        .help = "your own program, started by the shell, which reports its steps "
                "(docs/steps_protocol.md); {n}, {b}, {global_batch}, {precision}, {strategy}, "
                "{threads} and {seed} in it are replaced by the values of these options",
@@ -25,7 +23,6 @@ void append_program(RunOptionRows& rows) {
       &RunOptions::program));
   rows.push_back(text_option({.name = "name",
                               .value = "NAME",
-                              .group = group,
                               .help = "the program's name in records; by default its script's name",
                               .example = "my-model"},
                              &RunOptions::name));

@@ -90,35 +90,30 @@ void set_slow_rank(RunOptions& options, const OptionInfo& option, std::string_vi
 }  // namespace
 
 void append_machine(RunOptionRows& rows) {
-  const std::string group = "Where to run";
   rows.push_back(whole_option({.name = "nproc",
                                .short_name = 'n',
                                .value = "N",
-                               .group = group,
+                               .group = "Where to run",
                                .help = "ranks or replicas on this host",
                                .fallback = "1",
                                .scope = OptionScope::replicas,
                                .grid = true},
                               &RunOptions::nproc, 1, kMostRanks));
-  rows.push_back(
-      option_of_part(&RunOptions::hosts, hosts_option({.group = group,
-                                                       .excludes = {"nproc", "rank", "program"},
-                                                       .scope = OptionScope::repetitions})));
   rows.push_back(option_of_part(
-      &RunOptions::hosts, host_shell_option({.group = group, .scope = OptionScope::repetitions})));
+      &RunOptions::hosts,
+      hosts_option({.excludes = {"nproc", "rank", "program"}, .scope = OptionScope::repetitions})));
+  rows.push_back(
+      option_of_part(&RunOptions::hosts, host_shell_option({.scope = OptionScope::repetitions})));
   rows.push_back(
       option_of_part(&RunOptions::hosts,
-                     try_hosts_option({.group = group,
-                                       .excludes = {"hosts", "shell", "nproc", "rank", "program"},
+                     try_hosts_option({.excludes = {"hosts", "shell", "nproc", "rank", "program"},
                                        .scope = OptionScope::repetitions})));
   rows.push_back(
       flag_option({.name = "oversubscribe",
-                   .group = group,
                    .help = fmt::format("allow more than {} ranks a core", kMostRanksPerCore)},
                   &RunOptions::oversubscribe));
   rows.push_back(Row{{.name = "device",
                       .value = "DEVICE",
-                      .group = group,
                       .help = "cpu, cuda (all GPUs), cuda:0+1 (these), or auto",
                       .fallback = "auto",
                       .domain = "cpu, cuda, cuda:I+J+... or auto",
@@ -126,13 +121,11 @@ void append_machine(RunOptionRows& rows) {
                      set_device});
   rows.push_back(on_off_auto_option(
       {.name = "graph",
-       .group = group,
        .help = "run each step on a GPU as one CUDA graph: on, off, auto (where the strategy can)",
        .grid = true},
       &RunOptions::graph));
   rows.push_back(whole_option({.name = "threads",
                                .value = "N",
-                               .group = group,
                                .help = "threads of one CPU replica",
                                .fallback = "cores / nproc",
                                .example = "2",
@@ -141,7 +134,6 @@ void append_machine(RunOptionRows& rows) {
 }
 
 void append_communication(RunOptionRows& rows) {
-  const std::string group = kCommunication;
   rows.push_back(bucket_row(
       "bucket-mb",
       "MiB of gradients that are reduced together; larger where there would be over 128 buckets",
@@ -150,14 +142,13 @@ void append_communication(RunOptionRows& rows) {
                             "MiB of the first bucket, whose gradients are ready first",
                             "auto: a quarter", &RunOptions::first_bucket_mb));
   rows.push_back(on_off_auto_option({.name = "overlap",
-                                     .group = group,
+                                     .group = kCommunication,
                                      .help = "start to reduce gradients during backward",
                                      .scope = OptionScope::replicas,
                                      .grid = true},
                                     &RunOptions::overlap));
   rows.push_back(choice_option({.name = "reduce-precision",
                                 .value = "TYPE",
-                                .group = group,
                                 .help = "type of the gradients on the wire; sums are fp32",
                                 .fallback = "fp32",
                                 .choices = {"fp32", "bf16"},
@@ -166,7 +157,6 @@ void append_communication(RunOptionRows& rows) {
                                &RunOptions::reduce_precision));
   rows.push_back(switch_option({.name = "broadcast-buffers",
                                 .value = "on|off",
-                                .group = group,
                                 .help = "send rank 0's batch-norm statistics to all ranks before "
                                         "each step, as PyTorch's DDP does",
                                 .fallback = "on",
@@ -174,7 +164,6 @@ void append_communication(RunOptionRows& rows) {
                                &RunOptions::broadcast_buffers));
   rows.push_back(choice_option({.name = "communicator",
                                 .value = "NAME",
-                                .group = group,
                                 .help = "what moves gradients between ranks",
                                 .fallback = std::string(kAutomaticCommunicator),
                                 .choices = communicator_choices(true),
@@ -184,7 +173,6 @@ void append_communication(RunOptionRows& rows) {
   rows.push_back(
       text_option({.name = "interface",
                    .value = "NAME",
-                   .group = group,
                    .help = "network interface for gloo and NCCL; by default loopback (NCCL: its "
                            "own choice), or the one that reaches the other hosts",
                    .example = "eth0",
@@ -193,7 +181,6 @@ void append_communication(RunOptionRows& rows) {
                   &RunOptions::interface));
   rows.push_back(real_option({.name = "timeout",
                               .value = "S",
-                              .group = group,
                               .help = "longest wait for another rank, and for a process that is "
                                       "stopped",
                               .fallback = "60"},
@@ -201,10 +188,9 @@ void append_communication(RunOptionRows& rows) {
 }
 
 void append_place(RunOptionRows& rows) {
-  const std::string group = kCommunication;
   const auto append = [&](OptionInfo info, std::optional<Size> GivenPlace::* field,
                           std::uint64_t least, std::uint64_t most) {
-    info.group = group;
+    info.group = kCommunication;
     info.scope = OptionScope::place;
     rows.push_back(
         option_of_part(&RunOptions::place, whole_option(std::move(info), field, least, most)));
@@ -230,10 +216,9 @@ void append_place(RunOptionRows& rows) {
 }
 
 void append_imbalance(RunOptionRows& rows) {
-  const std::string group = "Imbalance on purpose";
   rows.push_back(Row{{.name = "shares",
                       .value = "A+B",
-                      .group = group,
+                      .group = "Imbalance on purpose",
                       .help = "samples in each rank's micro-batch, for unequal shares",
                       .example = "96+32",
                       .domain = "a whole number from 1 to 10^9 for each rank, joined by '+'",
@@ -243,7 +228,6 @@ void append_imbalance(RunOptionRows& rows) {
                      set_shares});
   rows.push_back(Row{{.name = "slow-rank",
                       .value = "R:F",
-                      .group = group,
                       .help = "make rank R compute F times slower",
                       .example = "1:1.3",
                       .domain = "a rank and a factor from 1 to 1000, as 1:1.3",

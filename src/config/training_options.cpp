@@ -71,11 +71,10 @@ void set_loss_scale(RunOptions& options, const OptionInfo& option, std::string_v
 }  // namespace
 
 void append_training(RunOptionRows& rows) {
-  const std::string group = kTraining;
   rows.push_back(Row{{.name = "workload",
                       .short_name = 'w',
                       .value = "NAME|FILE.json",
-                      .group = group,
+                      .group = kTraining,
                       .help = "the model with its loss and input shape, or a model file",
                       .fallback = "mlp",
                       .choices = names_in(workload_catalog()),
@@ -84,7 +83,6 @@ void append_training(RunOptionRows& rows) {
   rows.push_back(choice_option({.name = "strategy",
                                 .short_name = 's',
                                 .value = "NAME",
-                                .group = group,
                                 .help = "how one optimizer step is spread over devices",
                                 .fallback = "serial",
                                 .choices = names_in(strategy_catalog()),
@@ -93,7 +91,6 @@ void append_training(RunOptionRows& rows) {
   rows.push_back(whole_option({.name = "batch-size",
                                .short_name = 'b',
                                .value = "B",
-                               .group = group,
                                .help = "samples in one replica's micro-batch",
                                .fallback = "the workload's",
                                .example = "128",
@@ -101,7 +98,6 @@ void append_training(RunOptionRows& rows) {
                               &RunOptions::batch_size, 1, kMostSamples));
   rows.push_back(whole_option({.name = "global-batch",
                                .value = "G",
-                               .group = group,
                                .help = "samples in one optimizer step; excludes --batch-size",
                                .example = "128",
                                .excludes = {"batch-size"},
@@ -110,10 +106,9 @@ void append_training(RunOptionRows& rows) {
 }
 
 void append_arithmetic(RunOptionRows& rows) {
-  const std::string group = kTraining;
   rows.push_back(whole_option({.name = "accumulate",
                                .value = "K",
-                               .group = group,
+                               .group = kTraining,
                                .help = "micro-batches in one optimizer step",
                                .fallback = "1 (grad-accum: 4)",
                                .example = "4",
@@ -121,7 +116,6 @@ void append_arithmetic(RunOptionRows& rows) {
                               &RunOptions::accumulate, 1, kMostAccumulation));
   rows.push_back(Row{{.name = "precision",
                       .value = "TYPE",
-                      .group = group,
                       .help = "compute type; master weights stay fp32; tf32 and fp16 on a GPU",
                       .fallback = "fp32 (amp: the device's best)",
                       .domain = "fp32, tf32, bf16 or fp16",
@@ -130,7 +124,6 @@ void append_arithmetic(RunOptionRows& rows) {
                      set_precision});
   rows.push_back(Row{{.name = "loss-scale",
                       .value = "none|dynamic|X",
-                      .group = group,
                       .help = "keeps small gradients from underflowing; dynamic skips steps that "
                               "overflow",
                       .fallback = "none (fp16: dynamic)",
@@ -140,25 +133,23 @@ void append_arithmetic(RunOptionRows& rows) {
                      set_loss_scale});
   rows.push_back(whole_option({.name = "seed",
                                .value = "N",
-                               .group = group,
                                .help = "decides initial weights, synthetic data and sample order",
                                .fallback = "0"},
                               &RunOptions::seed, 0, std::numeric_limits<std::uint64_t>::max()));
 }
 
 void append_optimizer(RunOptionRows& rows) {
-  const std::string group = "Optimizer (naming another one resets the rest to PyTorch's defaults)";
-  rows.push_back(choice_option({.name = "optimizer",
-                                .value = "NAME",
-                                .group = group,
-                                .help = "the update rule, as PyTorch defines it",
-                                .fallback = "the workload's",
-                                .choices = optimizer_names(),
-                                .grid = true},
-                               &RunOptions::optimizer));
+  rows.push_back(choice_option(
+      {.name = "optimizer",
+       .value = "NAME",
+       .group = "Optimizer (naming another one resets the rest to PyTorch's defaults)",
+       .help = "the update rule, as PyTorch defines it",
+       .fallback = "the workload's",
+       .choices = optimizer_names(),
+       .grid = true},
+      &RunOptions::optimizer));
   rows.push_back(real_option({.name = "lr",
                               .value = "X",
-                              .group = group,
                               .help = "learning rate",
                               .fallback = "the workload's",
                               .example = "0.01",
@@ -166,7 +157,6 @@ void append_optimizer(RunOptionRows& rows) {
                              &RunOptions::lr, 0, 1e6));
   rows.push_back(real_option({.name = "momentum",
                               .value = "X",
-                              .group = group,
                               .help = "momentum of sgd",
                               .fallback = "the workload's",
                               .example = "0.9",
@@ -174,7 +164,6 @@ void append_optimizer(RunOptionRows& rows) {
                              &RunOptions::momentum, 0, 1));
   rows.push_back(real_option({.name = "weight-decay",
                               .value = "X",
-                              .group = group,
                               .help = "L2 penalty of sgd and adam, decoupled decay of adamw",
                               .fallback = "the workload's",
                               .example = "5e-4",
@@ -183,11 +172,10 @@ void append_optimizer(RunOptionRows& rows) {
 }
 
 void append_data(RunOptionRows& rows) {
-  const std::string group = "Data";
   rows.push_back(text_option(
       {.name = "data",
        .value = "synthetic|DIR",
-       .group = group,
+       .group = "Data",
        .help = "synthetic samples, or a directory of IDX (MNIST), CIFAR-10 binary or NPY files",
        .fallback = "synthetic",
        .hint = ValueHint::directory,
@@ -195,28 +183,24 @@ void append_data(RunOptionRows& rows) {
       &RunOptions::data));
   rows.push_back(whole_option({.name = "samples",
                                .value = "N",
-                               .group = group,
                                .help = "samples in an epoch of synthetic data",
                                .fallback = "the workload's",
                                .example = "1000",
                                .grid = true},
                               &RunOptions::samples, 1, kMostSamples));
   rows.push_back(switch_option({.name = "shuffle",
-                                .group = group,
                                 .help = "sample order: a function of seed and epoch, or by index",
                                 .fallback = "on",
                                 .grid = true},
                                &RunOptions::shuffle));
   rows.push_back(whole_option({.name = "data-workers",
                                .value = "N",
-                               .group = group,
                                .help = "threads that prepare batches ahead",
                                .fallback = "0",
                                .grid = true},
                               &RunOptions::data_workers, 0, 64));
   rows.push_back(
       flag_option({.name = "pin-memory",
-                   .group = group,
                    .help = "send batches to the device from page-locked memory; a GPU always does"},
                   &RunOptions::pin_memory));
 }
