@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <utility>
+
 #include "src/base/error.h"
 #include "src/base/log.h"
 #include "src/base/suggest.h"
@@ -11,6 +13,16 @@
 #include "strategies/serial.h"
 
 namespace ptbench {
+
+std::unique_ptr<Strategy> build_over(const StrategyRow& row, std::unique_ptr<Replica> replica,
+                                     const BatchesInto& batches, StrategyContext context) {
+  if (row.one_process)
+    context.group.load = batches;
+  else
+    replica->attach(batches(replica->program().input(), replica->program().labels()));
+  context.replicas.push_back(std::move(replica));
+  return row.build(std::move(context));
+}
 
 std::vector<StrategyRow> strategy_catalog() {
   return {serial_strategy(),      dp_strategy(),         ddp_strategy(), ddp_flat_strategy(),

@@ -25,6 +25,14 @@ struct StrategyRow {
   std::function<std::unique_ptr<Strategy>(StrategyContext context)> build;
 };
 
+/// The row's strategy over `replica`, whose weights stay as they are, and what `context` has
+/// beside it. `batches` is called once: for the replica, or for all of the process where these are
+/// the ranks.
+[[nodiscard]] std::unique_ptr<Strategy> build_over(const StrategyRow& row,
+                                                   std::unique_ptr<Replica> replica,
+                                                   const BatchesInto& batches,
+                                                   StrategyContext context);
+
 /// All strategies, in the order in which they are listed. To add one: a file beside serial.cpp and
 /// a row in catalog.cpp.
 [[nodiscard]] std::vector<StrategyRow> strategy_catalog();

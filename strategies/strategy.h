@@ -148,15 +148,18 @@ struct DrivenReplica {
   double slowdown = 1;  ///< how many times as long it computes, in imbalance on purpose
 };
 
+/// Makes what fills these buffers of the host, which outlive it, with one micro-batch after
+/// another.
+using BatchesInto = std::function<std::unique_ptr<BatchLoader>(std::span<float> inputs,
+                                                               std::span<std::int32_t> labels)>;
+
 /// What a strategy over several replicas in one process is built over, beside the first replica.
 struct ReplicaGroup {
   std::vector<DrivenReplica> others;  ///< replicas 1, 2, …
   double slowdown = 1;                ///< of the first one's passes
-  /// Makes what fills these buffers of the host with one micro-batch of every replica, in their
-  /// order; called once, while the strategy is built.
-  std::function<std::unique_ptr<BatchLoader>(std::span<float> inputs,
-                                             std::span<std::int32_t> labels)>
-      load;
+  /// Of the micro-batches of every replica, in their order; called once, while the strategy is
+  /// built.
+  BatchesInto load;
 };
 
 /// What a strategy is built over; everything outlives it.
@@ -164,10 +167,8 @@ struct StrategyContext {
   std::vector<std::unique_ptr<Replica>> replicas;  ///< this process's, with data attached
   Communicator& communicator;  ///< of values in the memory of the replica's device
   ControlChannel& control;     ///< between the same ranks
-  // NOLINTNEXTLINE(readability-redundant-member-init): g++ calls it forgotten otherwise
-  DdpOptions data_parallel = {};
-  // NOLINTNEXTLINE(readability-redundant-member-init): g++ calls it forgotten otherwise
-  ReplicaGroup group = {};  ///< of a strategy whose ranks are replicas of one process
+  DdpOptions data_parallel;
+  ReplicaGroup group;  ///< of a strategy whose ranks are replicas of one process
 
   /// Out of `replicas`, which has to hold one.
   [[nodiscard]] std::unique_ptr<Replica> take_replica();

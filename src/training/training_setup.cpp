@@ -122,27 +122,23 @@ Sampler sampler_of(const TrainingContext& context, const TrainingShape& shape) {
 
 namespace {
 
-/// Fills `inputs` and `labels` with the samples of that shape.
-std::unique_ptr<BatchLoader> load_into(std::span<float> inputs, std::span<std::int32_t> labels,
-                                       const TrainingContext& context, const TrainingShape& shape) {
-  return std::make_unique<BatchLoader>(context.data, sampler_of(context, shape), inputs, labels,
-                                       &context.device(),
-                                       static_cast<int>(context.config.options.data_workers));
+/// The samples of that shape; both outlive it.
+BatchesInto batches_of(const TrainingContext& context, const TrainingShape& shape) {
+  return [&](std::span<float> inputs, std::span<std::int32_t> labels) {
+    return std::make_unique<BatchLoader>(context.data, sampler_of(context, shape), inputs, labels,
+                                         &context.device(),
+                                         static_cast<int>(context.config.options.data_workers));
+  };
 }
 
 std::unique_ptr<Strategy> build(const TrainingContext& context, const TrainingShape& shape,
                                 std::shared_ptr<const ProgramPlan> plan,
                                 const StrategyRow& strategy, Communicator& communicator,
                                 ControlChannel& control) {
-  auto replica = std::make_unique<Replica>(std::move(plan), shape.step(), communicator.memory());
-  Program& program = replica->program();
-  replica->attach(load_into(program.input(), program.labels(), context, shape));
-  StrategyContext strategy_context{.replicas = {},
-                                   .communicator = communicator,
-                                   .control = control,
-                                   .data_parallel = context.data_parallel};
-  strategy_context.replicas.push_back(std::move(replica));
-  return strategy.build(std::move(strategy_context));
+  return build_over(
+      strategy, std::make_unique<Replica>(std::move(plan), shape.step(), communicator.memory()),
+      batches_of(context, shape),
+      {.communicator = communicator, .control = control, .data_parallel = context.data_parallel});
 }
 
 /// Replica 0 on the context's device, which has the data of all, and the others on theirs.
@@ -153,21 +149,17 @@ std::unique_ptr<Strategy> build_in_one_process(const TrainingContext& context,
   ensure(shape.batch.shares.empty() &&
              shape.batch.replicas == (devices == nullptr ? 1 : devices->replicas()),
          "every replica has a device and an equal share");
-  StrategyContext strategy_context{.replicas = {},
-                                   .communicator = context.alone,
-                                   .control = context.alone_control,
-                                   .data_parallel = context.data_parallel};
-  strategy_context.replicas.push_back(
-      std::make_unique<Replica>(plan, shape.step(), context.device().memory()));
-  ReplicaGroup& group = strategy_context.group;
-  group.slowdown = context.config.slowdown_of(0);
+  ReplicaGroup group{.slowdown = context.config.slowdown_of(0)};
   if (devices != nullptr) group.others = devices->build(context.graph, shape.lowering(), *plan);
   for (std::size_t i = 0; i < group.others.size(); ++i)
     group.others[i].slowdown = context.config.slowdown_of(static_cast<Size>(i) + 1);
-  group.load = [&](std::span<float> inputs, std::span<std::int32_t> labels) {
-    return load_into(inputs, labels, context, shape);
-  };
-  return context.config.strategy.build(std::move(strategy_context));
+  return build_over(context.config.strategy,
+                    std::make_unique<Replica>(plan, shape.step(), context.device().memory()),
+                    batches_of(context, shape),
+                    {.communicator = context.alone,
+                     .control = context.alone_control,
+                     .data_parallel = context.data_parallel,
+                     .group = std::move(group)});
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include "src/data/source.h"
 #include "tests/extension/extensions.h"
 #include "tests/strategies/graphs.h"
+#include "tests/strategies/training.h"
 #include "tests/strategies/verification.h"
 
 namespace ptbench::testing {
@@ -27,22 +28,14 @@ class NamedTraining {
         communicators_(communicator.make({.memory = site_.device->memory()})),
         control_(std::move(communicators_.control)),
         data_(synthetic_data({.sample_shape = {20}, .classes = 4, .samples = 33, .seed = 1})) {
-    const Lowering lowering{.batch = 8, .global_batch = 8};
-    Choices choices;
-    for (const LoweredOperator& each : lower(mlp_graph(), lowering).operators)
-      choices[key_of(each.spec)] = site_.backend->candidates(each.spec).front();
-    auto replica = std::make_unique<Replica>(
-        std::make_shared<const ProgramPlan>(mlp_graph(), lowering, *site_.backend, choices),
-        StepSpec{.optimizer = sgd()}, communicators_.data->memory());
-    replica->program().initialise(0);
-    replica->attach(std::make_unique<BatchLoader>(
-        data_.train, Sampler(33, {.micro_batch = 8}, true, 0), replica->program().input(),
-        replica->program().labels(), site_.device.get()));
-    StrategyContext context{
-        .replicas = {}, .communicator = *communicators_.data, .control = control_};
-    context.replicas.push_back(std::move(replica));
-    strategy_ = find_strategy(strategy, with(strategy_catalog(), patient_strategy()))
-                    .build(std::move(context));
+    strategy_ =
+        build_over(find_strategy(strategy, with(strategy_catalog(), patient_strategy())),
+                   std::make_unique<Replica>(
+                       first_plan(mlp_graph(), {.batch = 8, .global_batch = 8}, *site_.backend),
+                       StepSpec{.optimizer = sgd()}, communicators_.data->memory()),
+                   batches_of(data_, {.micro_batch = 8}, site_.device.get()),
+                   {.communicator = *communicators_.data, .control = control_});
+    strategy_->replica().program().initialise(0);
   }
 
   [[nodiscard]] Strategy& strategy() { return *strategy_; }

@@ -44,9 +44,7 @@ TrainingSpec spec_of(const StrategyRow& row, Size batch, const OptimizerSpec& op
                      int threads) {
   const Size replicas = row.one_process ? 2 : 1;
   return {.micro_batch = std::max<Size>(1, batch / (row.accumulation_steps * replicas)),
-          .step = {.optimizer = optimizer,
-                   .accumulation_steps = row.accumulation_steps,
-                   .loss_scale = {}},
+          .step = {.optimizer = optimizer, .accumulation_steps = row.accumulation_steps},
           .type = row.mixed_precision ? ElementType::bf16 : ElementType::f32,
           .strategy = row.name,
           .replicas = replicas,

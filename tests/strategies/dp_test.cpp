@@ -274,24 +274,17 @@ class TamperedTraining {
                               .samples = 3 * spec_.global_batch() + 1,
                               .seed = 1})) {
     spec_.step = step;
-    auto master = std::make_unique<Replica>(plan_of(reference_), step, memory_);
-    master->program().initialise(0);
-    StrategyContext context{.replicas = {}, .communicator = communicator_, .control = control_};
-    context.replicas.push_back(std::move(master));
+    StrategyContext context{.communicator = communicator_, .control = control_};
     context.group.others.push_back(
         {.program = std::make_unique<Program>(plan_of(tampered_), memory_),
          .driver = &driver_,
          .slowdown = slowdown});
-    context.group.load = [this](std::span<float> inputs, std::span<std::int32_t> labels) {
-      return std::make_unique<BatchLoader>(
-          data_.train,
-          Sampler(data_.train.size(),
-                  {.micro_batch = spec_.micro_batch * spec_.replicas,
-                   .accumulation_steps = spec_.step.accumulation_steps},
-                  true, 0),
-          inputs, labels);
-    };
-    strategy_ = dp_strategy().build(std::move(context));
+    strategy_ =
+        build_over(dp_strategy(), std::make_unique<Replica>(plan_of(reference_), step, memory_),
+                   batches_of(data_, {.micro_batch = spec_.micro_batch * spec_.replicas,
+                                      .accumulation_steps = spec_.step.accumulation_steps}),
+                   std::move(context));
+    strategy_->replica().program().initialise(0);
   }
 
   [[nodiscard]] Strategy& strategy() { return *strategy_; }
@@ -306,9 +299,7 @@ class TamperedTraining {
   std::shared_ptr<const ProgramPlan> plan_of(const KernelBackend& backend) const {
     const Lowering lowering{.batch = spec_.micro_batch, .global_batch = spec_.global_batch()};
     const LoweredGraph lowered = lower(graph_, lowering);
-    Choices choices;
-    for (const LoweredOperator& each : lowered.operators)
-      choices[key_of(each.spec)] = backend.candidates(each.spec).front();
+    Choices choices = first_choices(lowered, backend);
     const OperatorSpec loss = gathered_loss(lowered, spec_.replicas);
     choices[key_of(loss)] = backend.candidates(loss).front();
     return std::make_shared<const ProgramPlan>(graph_, lowering, backend, choices);

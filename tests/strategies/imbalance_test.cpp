@@ -119,26 +119,20 @@ std::unique_ptr<Strategy> build_rank(const SharesSpec& spec, const DataSource& d
     const std::vector<std::string> names = backend.candidates(lowered.spec);
     choices[key_of(lowered.spec)] = names[std::min(candidate, names.size() - 1)];
   }
-  auto replica = std::make_unique<Replica>(
-      std::make_shared<const ProgramPlan>(mlp_graph(), lowering, backend, choices), spec.step,
-      communicator.memory());
-  replica->program().initialise(0);
-  replica->attach(
-      std::make_unique<BatchLoader>(data.train,
-                                    Sampler(data.train.size(),
-                                            {.micro_batch = micro_batch,
-                                             .accumulation_steps = spec.step.accumulation_steps,
-                                             .replicas = communicator.world_size(),
-                                             .replica = communicator.rank(),
-                                             .shares = spec.shares},
-                                            true, 0),
-                                    replica->program().input(), replica->program().labels()));
-  StrategyContext context{.replicas = {},
-                          .communicator = communicator,
-                          .control = control,
-                          .data_parallel = {.first_bucket_bytes = 64, .bucket_bytes = 256}};
-  context.replicas.push_back(std::move(replica));
-  return spec.row.build(std::move(context));
+  auto strategy = build_over(spec.row,
+                             std::make_unique<Replica>(std::make_shared<const ProgramPlan>(
+                                                           mlp_graph(), lowering, backend, choices),
+                                                       spec.step, communicator.memory()),
+                             batches_of(data, {.micro_batch = micro_batch,
+                                               .accumulation_steps = spec.step.accumulation_steps,
+                                               .replicas = communicator.world_size(),
+                                               .replica = communicator.rank(),
+                                               .shares = spec.shares}),
+                             {.communicator = communicator,
+                              .control = control,
+                              .data_parallel = {.first_bucket_bytes = 64, .bucket_bytes = 256}});
+  strategy->replica().program().initialise(0);
+  return strategy;
 }
 
 DataSource data_of(const SharesSpec& spec) {

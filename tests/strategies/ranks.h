@@ -46,10 +46,7 @@ inline std::shared_ptr<const ProgramPlan> plan_of(const Graph& graph, const Rank
   const Lowering lowering{.batch = spec.training.micro_batch,
                           .global_batch = spec.global_batch(),
                           .type = spec.training.type};
-  Choices choices;
-  for (const LoweredOperator& lowered : lower(graph, lowering).operators)
-    choices[key_of(lowered.spec)] = backend.candidates(lowered.spec).front();
-  return std::make_shared<const ProgramPlan>(graph, lowering, backend, choices);
+  return first_plan(graph, lowering, backend);
 }
 
 /// One rank's training, over anything that outlives it; built by all ranks at once. Each rank draws
@@ -59,25 +56,18 @@ class RankTraining {
   RankTraining(const Graph& graph, const RanksSpec& spec, const KernelBackend& backend,
                Communicator& communicator, ControlChannel& control)
       : data_(data_of(graph, spec)) {
-    auto replica = std::make_unique<Replica>(plan_of(graph, spec, backend), spec.training.step,
-                                             communicator.memory());
-    Program& program = replica->program();
-    program.initialise(static_cast<std::uint64_t>(communicator.rank()));
-    replica->attach(std::make_unique<BatchLoader>(
-        data_.train,
-        Sampler(data_.train.size(),
-                {.micro_batch = spec.training.micro_batch,
-                 .accumulation_steps = spec.training.step.accumulation_steps,
-                 .replicas = communicator.world_size(),
-                 .replica = communicator.rank()},
-                true, 0),
-        program.input(), program.labels(), &backend.device(), spec.training.loaders));
-    StrategyContext context{.replicas = {},
-                            .communicator = communicator,
-                            .control = control,
-                            .data_parallel = spec.options};
-    context.replicas.push_back(std::move(replica));
-    strategy_ = spec.row.build(std::move(context));
+    strategy_ = build_over(
+        spec.row,
+        std::make_unique<Replica>(plan_of(graph, spec, backend), spec.training.step,
+                                  communicator.memory()),
+        batches_of(data_,
+                   {.micro_batch = spec.training.micro_batch,
+                    .accumulation_steps = spec.training.step.accumulation_steps,
+                    .replicas = communicator.world_size(),
+                    .replica = communicator.rank()},
+                   &backend.device(), spec.training.loaders),
+        {.communicator = communicator, .control = control, .data_parallel = spec.options});
+    program().initialise(static_cast<std::uint64_t>(communicator.rank()));
   }
 
   [[nodiscard]] Strategy& strategy() { return *strategy_; }

@@ -11,6 +11,7 @@
 #include "strategies/catalog.h"
 #include "strategies/dp.h"
 #include "strategies/replica_devices.h"
+#include "tests/support/first_plan.h"
 #include "workloads/catalog.h"
 
 namespace ptbench::testing {
@@ -21,8 +22,7 @@ struct TrainingSpec {
   StepSpec step;
   ElementType type = ElementType::f32;
   std::string strategy = "serial";
-  // NOLINTNEXTLINE(readability-redundant-member-init): g++ calls it forgotten otherwise
-  std::string candidate = {};  ///< used by every operator that has it; others take their first
+  std::string candidate;       ///< used by every operator that has it; others take their first
   Size samples = 0;            ///< 0: three global batches and one over
   Size replicas = 1;           ///< of a strategy with several in one process
   int threads = 1;             ///< of each of them; the backend's device has as many
@@ -34,6 +34,15 @@ struct TrainingSpec {
     return micro_batch * step.accumulation_steps * replicas;
   }
 };
+
+/// The training samples, shuffled by seed 0; `data` outlives it.
+inline BatchesInto batches_of(const DataSource& data, const BatchShape& shape,
+                              Device* device = nullptr, int loaders = 0) {
+  return [=, &data](std::span<float> inputs, std::span<std::int32_t> labels) {
+    return std::make_unique<BatchLoader>(data.train, Sampler(data.train.size(), shape, true, 0),
+                                         inputs, labels, device, loaders);
+  };
+}
 
 /// A whole training set-up in one place, as `ptbench run` builds it.
 class Training {
@@ -61,25 +70,7 @@ class Training {
     for (const LoweredOperator& each : lowered.operators) choose(each.spec);
     choose(gathered_loss(lowered, spec.replicas));
     auto plan = std::make_shared<const ProgramPlan>(graph, lowering, backend, choices);
-    auto replica = std::make_unique<Replica>(plan, spec.step, backend.device().memory());
-    Program& program = replica->program();
-    program.initialise(0);
-    const auto load = [&](std::span<float> inputs, std::span<std::int32_t> labels) {
-      return std::make_unique<BatchLoader>(
-          data_.train,
-          Sampler(data_.train.size(),
-                  {.micro_batch = spec.micro_batch * spec.replicas,
-                   .accumulation_steps = spec.step.accumulation_steps},
-                  true, 0),
-          inputs, labels, &backend.device(), spec.loaders);
-    };
-    const StrategyRow row = find_strategy(spec.strategy);
-    StrategyContext context{.replicas = {}, .communicator = communicator_, .control = control_};
-    if (row.one_process)
-      context.group.load = load;
-    else
-      replica->attach(load(program.input(), program.labels()));
-    context.replicas.push_back(std::move(replica));
+    StrategyContext context{.communicator = communicator_, .control = control_};
     if (spec.replicas > 1) {
       devices_ = std::make_unique<ReplicaDevices>(
           SiteChoice{
@@ -87,7 +78,15 @@ class Training {
           spec.replicas, spec.sites);
       context.group.others = devices_->build(graph, lowering, *plan);
     }
-    strategy_ = row.build(std::move(context));
+    strategy_ =
+        build_over(find_strategy(spec.strategy),
+                   std::make_unique<Replica>(std::move(plan), spec.step, backend.device().memory()),
+                   batches_of(data_,
+                              {.micro_batch = spec.micro_batch * spec.replicas,
+                               .accumulation_steps = spec.step.accumulation_steps},
+                              &backend.device(), spec.loaders),
+                   std::move(context));
+    program().initialise(0);
   }
 
   [[nodiscard]] Strategy& strategy() { return *strategy_; }

@@ -19,7 +19,7 @@ Graph graph_of(const char* name) {
 
 /// Layers one after another, named a, b, c, …; the last one's row has `classes` values.
 Graph chain(const Shape& input, const std::vector<Layer>& layers, Size classes) {
-  Graph graph{.input_shape = input, .classes = classes, .nodes = {}};
+  Graph graph{.input_shape = input, .classes = classes};
   for (std::size_t i = 0; i < layers.size(); ++i)
     graph.nodes.push_back({.name = std::string(1, static_cast<char>('a' + i)),
                            .layer = layers[i],

@@ -6,6 +6,7 @@
 
 #include "kernels/cpu/cpu_backend.h"
 #include "kernels/reference/reference_backend.h"
+#include "tests/support/first_plan.h"
 
 namespace ptbench {
 namespace {
@@ -18,9 +19,7 @@ std::uint64_t digest_of_program(const KernelBackend& backend, Size batch,
                     .nodes = {{.name = "fc", .layer = LinearLayer{33}, .inputs = {-1}}}};
   const Lowering lowering{.batch = batch, .global_batch = 12};
   const LoweredGraph lowered = lower(graph, lowering);
-  Choices choices;
-  for (const LoweredOperator& each : lowered.operators)
-    choices[key_of(each.spec)] = backend.candidates(each.spec).front();
+  Choices choices = testing::first_choices(lowered, backend);
   choices[key_of(lowered.operators.front().spec)] = candidate;
   return layout_digest(ProgramPlan(graph, lowering, backend, choices));
 }

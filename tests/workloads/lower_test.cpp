@@ -138,7 +138,7 @@ TEST_CASE("the data may enter anywhere", "[workloads]") {
                                     {.name = "fc", .layer = LinearLayer{2}, .inputs = {1}}}},
                          {.batch = 1, .global_batch = 1}));
   };
-  CHECK(keys_with(PoolLayer{.kind = PoolKind::max, .window = {}}).front() ==
+  CHECK(keys_with(PoolLayer{.kind = PoolKind::max}).front() ==
         "reorder 1x3x4x4 f32 -> 1x3x4x4 native f32 first");
   CHECK(keys_with(ReluLayer{}).front() == "relu 1x3x4x4 first");
   CHECK(keys_with(BatchNormLayer{})[1] == "batch_norm b1 3x4x4 first");

@@ -4,6 +4,7 @@
 #include <catch2/catch.hpp>
 
 #include "kernels/cpu/cpu_backend.h"
+#include "tests/support/first_plan.h"
 #include "workloads/catalog.h"
 #include "workloads/program.h"
 
@@ -43,10 +44,8 @@ TEST_CASE("adding gradients takes room for one operator, not for a second arena"
   const CpuBackend backend(device);
   const Graph graph = find_workload("mlp").build({784});
   const Lowering lowering{.batch = 16, .global_batch = 64};
-  Choices choices;
-  for (const LoweredOperator& lowered : lower(graph, lowering).operators)
-    choices[key_of(lowered.spec)] = backend.candidates(lowered.spec).front();
-  const ProgramPlan plan(graph, lowering, backend, choices);
+  const ProgramPlan plan(graph, lowering, backend,
+                         testing::first_choices(lower(graph, lowering), backend));
   const HostMemorySource source;
   const MemoryPrediction replacing = plan.memory({}, GradientUse::kept, source);
   const MemoryPrediction adding = plan.memory({}, GradientUse::accumulated, source);
@@ -66,10 +65,8 @@ TEST_CASE("gradients that pass take room for the largest operator's", "[workload
     const Workload found = find_workload(workload);
     const Graph graph = found.build(found.input_shape);
     const Lowering lowering{.batch = 2, .global_batch = 2};
-    Choices choices;
-    for (const LoweredOperator& lowered : lower(graph, lowering).operators)
-      choices[key_of(lowered.spec)] = backend.candidates(lowered.spec).front();
-    const ProgramPlan plan(graph, lowering, backend, choices);
+    const ProgramPlan plan(graph, lowering, backend,
+                           testing::first_choices(lower(graph, lowering), backend));
     Size largest = 0;
     Size padded = 0;
     for (std::size_t i = 0; i < plan.steps().size(); ++i) {

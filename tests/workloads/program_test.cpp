@@ -11,16 +11,10 @@
 
 #include "kernels/reference/reference_backend.h"
 #include "src/base/random.h"
+#include "tests/support/first_plan.h"
 
 namespace ptbench {
 namespace {
-
-Choices first_choices(const KernelBackend& backend, const LoweredGraph& graph) {
-  Choices choices;
-  for (const LoweredOperator& lowered : graph.operators)
-    choices[key_of(lowered.spec)] = backend.candidates(lowered.spec).front();
-  return choices;
-}
 
 float loss_of(const Program& program) {
   return read_back(program.device(), program.loss()).values().front();
@@ -30,8 +24,7 @@ class ProgramUnderTest {
  public:
   explicit ProgramUnderTest(const Graph& graph, Size batch, GradientUse use = GradientUse::kept) {
     const Lowering lowering{.batch = batch, .global_batch = batch};
-    auto plan = std::make_shared<const ProgramPlan>(
-        graph, lowering, backend_, first_choices(backend_, lower(graph, lowering)));
+    const auto plan = testing::first_plan(graph, lowering, backend_);
     program_ = std::make_unique<Program>(plan, memory_, use);
     program_->initialise(3);
     fill_batch(0);
