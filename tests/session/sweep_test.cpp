@@ -59,6 +59,10 @@ struct Stage {
   }
 };
 
+struct OneStage {
+  Stage stage;
+};
+
 RunRecord row_record(const std::string& id) {
   RunRecord record;
   record.id = id;
@@ -76,10 +80,7 @@ void add_repetition(RunRecord& record, bool clean, const std::string& placement)
                                    .clean = clean,
                                    .median_seconds = 0.001,
                                    .core_latency_seconds = 3e-8,
-                                   .placement = placement,
-                                   .foreign_cpu_fraction = {},
-                                   .steal_fraction = {},
-                                   .frequency_hertz = {}});
+                                   .placement = placement});
   record.samples.repetitions.push_back(
       {.median_seconds = 0.001, .placement = placement, .clean_slices = clean ? 1 : 0});
 }
@@ -222,8 +223,7 @@ std::vector<SweepRow> compared_rows(const Words& ids) {
 
 std::vector<SweepSide> sides_called(const Words& programs) {
   std::vector<SweepSide> sides;
-  for (const std::string& program : programs)
-    sides.push_back({.program = program, .header = {}, .earlier = {}});
+  for (const std::string& program : programs) sides.push_back({.program = program});
   return sides;
 }
 
@@ -289,8 +289,8 @@ Size turns_of(const Words& log) {
 
 }  // namespace
 
-TEST_CASE("rows are measured in turn, and prepared when their turn comes", "[app]") {
-  Stage stage;
+TEST_CASE_METHOD(OneStage, "rows are measured in turn, and prepared when their turn comes",
+                 "[app]") {
   const Swept swept = sweep(stage, rows_called({"x", "y"}), sides_called({"A"}));
   CHECK(stage.log == Words{"prepare A x", "repeat A x", "prepare A y", "repeat A y", "repeat A x",
                            "repeat A y"});
@@ -301,8 +301,7 @@ TEST_CASE("rows are measured in turn, and prepared when their turn comes", "[app
   CHECK(stage.warnings.empty());
 }
 
-TEST_CASE("the time of a row is shared by its rounds", "[app]") {
-  Stage stage;
+TEST_CASE_METHOD(OneStage, "the time of a row is shared by its rounds", "[app]") {
   (void)sweep(stage, rows_called({"x"}), sides_called({"A"}),
               {.rounds = 4, .min_time_seconds = 2, .max_time_seconds = 20, .plan_file = "p.json"});
   REQUIRE(stage.setups.size() == 1);
@@ -317,8 +316,7 @@ TEST_CASE("the time of a row is shared by its rounds", "[app]") {
   CHECK(stage.setups[1].least_seconds == 0.25);
 }
 
-TEST_CASE("a row that fails does not end the sweep", "[app]") {
-  Stage stage;
+TEST_CASE_METHOD(OneStage, "a row that fails does not end the sweep", "[app]") {
   stage.behaviours["x"] = {.prepares = false};
   stage.behaviours["y"] = {.fails_at = 2};
   const Swept swept =
@@ -333,16 +331,15 @@ TEST_CASE("a row that fails does not end the sweep", "[app]") {
   CHECK(run_called(swept.results[0], "z").status == Status::ok);
 }
 
-TEST_CASE("a process that could describe nothing leaves that to the row", "[app]") {
-  Stage stage;
+TEST_CASE_METHOD(OneStage, "a process that could describe nothing leaves that to the row",
+                 "[app]") {
   stage.behaviours["x"] = {.prepares = false, .crashes = true};
   const Swept swept = sweep(stage, rows_called({"x"}), sides_called({"A"}));
   CHECK(run_called(swept.results[0], "x").workload.name == "mlp");
   CHECK(run_called(swept.results[0], "x").reason == "it was refused");
 }
 
-TEST_CASE("impossible rows are in the result and are not measured", "[app]") {
-  Stage stage;
+TEST_CASE_METHOD(OneStage, "impossible rows are in the result and are not measured", "[app]") {
   std::vector<SweepRow> rows = rows_called({"x", "y"});
   rows[0].record.status = Status::skipped;
   const Swept swept = sweep(stage, rows, sides_called({"A"}));
@@ -352,8 +349,8 @@ TEST_CASE("impossible rows are in the result and are not measured", "[app]") {
   CHECK(repetitions(swept.results[0], "y") == 2);
 }
 
-TEST_CASE("a row whose data is refused is skipped with reason and remedy", "[app]") {
-  Stage stage;
+TEST_CASE_METHOD(OneStage, "a row whose data is refused is skipped with reason and remedy",
+                 "[app]") {
   stage.behaviours["x"] = {.crashes = true,
                            .refusal = usage_error("too few samples", "use less ranks")};
   std::vector<SweepRow> rows = rows_called({"x", "y"});
@@ -382,8 +379,7 @@ TEST_CASE("a row whose data is refused is skipped with reason and remedy", "[app
   SECTION("of its own") { CHECK(sweep(stage, rows, sides_called({"A"})).code == ExitCode::failed); }
 }
 
-TEST_CASE("remedies name rounds, which a sweep has instead of repeats", "[app]") {
-  Stage stage;
+TEST_CASE_METHOD(OneStage, "remedies name rounds, which a sweep has instead of repeats", "[app]") {
   stage.behaviours["x"] = {.unclean = 100};
   const Swept swept = sweep(stage, rows_called({"x"}), sides_called({"A"}));
   const std::vector<WarningRecord>& warnings = run_called(swept.results[0], "x").warnings;
@@ -392,8 +388,8 @@ TEST_CASE("remedies name rounds, which a sweep has instead of repeats", "[app]")
   CHECK_THAT(few->remedy, Catch::Contains("--rounds") && !Catch::Contains("--repeats"));
 }
 
-TEST_CASE("what was measured is saved about once a second, and at the end", "[app]") {
-  Stage stage;
+TEST_CASE_METHOD(OneStage, "what was measured is saved about once a second, and at the end",
+                 "[app]") {
   SECTION("long repetitions") {
     (void)sweep(stage, rows_called({"x", "y"}), sides_called({"A"}));
     REQUIRE(stage.saved[0].size() == 5);
@@ -408,8 +404,7 @@ TEST_CASE("what was measured is saved about once a second, and at the end", "[ap
   CHECK(stage.saved[0].back().runs.back().status == Status::ok);
 }
 
-TEST_CASE("a sweep that is interrupted keeps what was measured", "[app]") {
-  Stage stage;
+TEST_CASE_METHOD(OneStage, "a sweep that is interrupted keeps what was measured", "[app]") {
   stage.behaviours["y"] = {.interrupts_at = 2};
   const Swept swept = sweep(stage, rows_called({"w", "x", "y", "z"}), sides_called({"A"}));
   CHECK(swept.code == ExitCode::interrupted);
@@ -422,8 +417,8 @@ TEST_CASE("a sweep that is interrupted keeps what was measured", "[app]") {
   CHECK(run_called(saved, "z").reason == "stopped by a signal after 1 of 2 rounds");
 }
 
-TEST_CASE("rows that an interrupted sweep never reached are in its result", "[app]") {
-  Stage stage;
+TEST_CASE_METHOD(OneStage, "rows that an interrupted sweep never reached are in its result",
+                 "[app]") {
   stage.interrupted = true;
   const Swept swept = sweep(stage, rows_called({"x"}), sides_called({"A"}));
   CHECK(swept.code == ExitCode::interrupted);
@@ -431,8 +426,7 @@ TEST_CASE("rows that an interrupted sweep never reached are in its result", "[ap
   CHECK(run_called(swept.results[0], "x").reason == "stopped by a signal after 0 of 2 rounds");
 }
 
-TEST_CASE("a sweep goes on where another ended", "[app]") {
-  Stage stage;
+TEST_CASE_METHOD(OneStage, "a sweep goes on where another ended", "[app]") {
   const Swept swept =
       sweep(stage, rows_called({"whole", "part", "cut", "failed", "skipped", "new"}),
             resumed({{"whole", 3},
@@ -464,8 +458,8 @@ TEST_CASE("a sweep goes on where another ended", "[app]") {
   CHECK(stage.warnings.empty());
 }
 
-TEST_CASE("an interrupted row that seems complete is measured once more", "[app]") {
-  Stage stage;
+TEST_CASE_METHOD(OneStage, "an interrupted row that seems complete is measured once more",
+                 "[app]") {
   (void)sweep(stage, rows_called({"x"}), resumed({{"x", 2, Status::interrupted}}));
   CHECK(stage.log == Words{"prepare A x", "repeat A x", "resume A x after 1"});
 }
@@ -484,15 +478,14 @@ TEST_CASE("rows that were interrupted between repetitions keep all of them", "[a
   for (const char* id : {"x", "y", "z"}) CHECK(repetitions(whole.results[0], id) == 3);
 }
 
-TEST_CASE("a signal that cut nothing leaves whole repetitions", "[app]") {
-  Stage stage;
+TEST_CASE_METHOD(OneStage, "a signal that cut nothing leaves whole repetitions", "[app]") {
   stage.behaviours["x"] = {.interrupts_at = 2, .cuts = false};
   const Swept swept = sweep(stage, rows_called({"x"}), sides_called({"A"}), {.rounds = 3});
   CHECK(run_called(swept.results[0], "x").reason == "stopped by a signal after 1 of 3 rounds");
 }
 
-TEST_CASE("a row that is measured with another plan or slowdown begins anew", "[app]") {
-  Stage stage;
+TEST_CASE_METHOD(OneStage, "a row that is measured with another plan or slowdown begins anew",
+                 "[app]") {
   stage.behaviours["x"] = {.plan = "p2"};
   stage.behaviours["y"] = {.slowdown = 0.1};
   const Swept swept = sweep(stage, rows_called({"x", "y", "z"}),
@@ -509,8 +502,7 @@ TEST_CASE("a row that is measured with another plan or slowdown begins anew", "[
                                     Catch::EndsWith("its plan was p1, and is p2 now"));
 }
 
-TEST_CASE("ranks of different launchers are not one row", "[app]") {
-  Stage stage;
+TEST_CASE_METHOD(OneStage, "ranks of different launchers are not one row", "[app]") {
   std::vector<SweepRow> rows = rows_called({"x", "y"});
   rows[0].launcher = launcher_of("mpirun -n {n}", 2);
   rows[1].launcher = launcher_of("mpirun -n {n}", 2);
@@ -524,8 +516,7 @@ TEST_CASE("ranks of different launchers are not one row", "[app]") {
         "row 'x' starts again: 'ptbench' started its ranks, and now 'mpirun -n 2' does");
 }
 
-TEST_CASE("what another engine measured without comparison begins anew", "[app]") {
-  Stage stage;
+TEST_CASE_METHOD(OneStage, "what another engine measured without comparison begins anew", "[app]") {
   std::vector<SweepRow> rows = rows_called({"compared", "not", "of a user"});
   for (SweepRow& row : rows) row.starts_program = true;
   rows[2].needs_preparation = false;
@@ -539,9 +530,9 @@ TEST_CASE("what another engine measured without comparison begins anew", "[app]"
         Words{"row 'not' starts again: its steps had not been compared with ptbench's"});
 }
 
-TEST_CASE("ranks that their launcher leaves fewer cores than the row has threads fail it",
-          "[app]") {
-  Stage stage;
+TEST_CASE_METHOD(OneStage,
+                 "ranks that their launcher leaves fewer cores than the row has threads fail it",
+                 "[app]") {
   stage.behaviours["x"] = {.threads = 1};
   std::vector<SweepRow> rows = rows_called({"x"});
   rows[0].record.strategy.threads = 2;
@@ -553,16 +544,15 @@ TEST_CASE("ranks that their launcher leaves fewer cores than the row has threads
   CHECK(count_of(stage.log, "repeat A x") == 1);
 }
 
-TEST_CASE("a row that cannot go on keeps what was measured earlier", "[app]") {
-  Stage stage;
+TEST_CASE_METHOD(OneStage, "a row that cannot go on keeps what was measured earlier", "[app]") {
   stage.behaviours["x"] = {.prepares = false};
   const Swept swept = sweep(stage, rows_called({"x"}), resumed({{"x", 2}}), {.rounds = 3});
   CHECK(run_called(swept.results[0], "x").status == Status::failed);
   CHECK(repetitions(swept.results[0], "x") == 2);
 }
 
-TEST_CASE("rounds that were added earlier count when a sweep of builds goes on", "[app]") {
-  Stage stage;
+TEST_CASE_METHOD(OneStage, "rounds that were added earlier count when a sweep of builds goes on",
+                 "[app]") {
   std::vector<SweepSide> sides = resumed({{"x", 10}});
   sides.push_back(resumed({{"x", 10}})[0]);
   sides[1].program = "B";
@@ -573,8 +563,7 @@ TEST_CASE("rounds that were added earlier count when a sweep of builds goes on",
   for (const ResultFile& result : swept.results) CHECK(repetitions(result, "x") == 12);
 }
 
-TEST_CASE("a sweep that goes on elsewhere says so", "[app]") {
-  Stage stage;
+TEST_CASE_METHOD(OneStage, "a sweep that goes on elsewhere says so", "[app]") {
   std::vector<SweepSide> sides = resumed({{"x", 1}});
   sides[0].earlier->generator.git_commit = "old";
   (void)sweep(stage, rows_called({"x", "y"}), sides);
@@ -582,8 +571,7 @@ TEST_CASE("a sweep that goes on elsewhere says so", "[app]") {
   CHECK_THAT(stage.warnings[0], Catch::Contains("generator.git_commit old / new"));
 }
 
-TEST_CASE("two builds take turns, none of them always first", "[app]") {
-  Stage stage;
+TEST_CASE_METHOD(OneStage, "two builds take turns, none of them always first", "[app]") {
   const Swept swept = sweep(stage, rows_called({"x"}), sides_called({"A", "B"}), {.rounds = 3});
   CHECK(stage.log == Words{"prepare A x", "repeat A x", "prepare B x", "repeat B x", "repeat B x",
                            "repeat A x", "repeat A x", "repeat B x"});
@@ -592,8 +580,9 @@ TEST_CASE("two builds take turns, none of them always first", "[app]") {
   CHECK(stage.saved[1].back().runs.size() == 1);
 }
 
-TEST_CASE("builds get more rounds until all have three clean repetitions of one class", "[app]") {
-  Stage stage;
+TEST_CASE_METHOD(OneStage,
+                 "builds get more rounds until all have three clean repetitions of one class",
+                 "[app]") {
   stage.behaviours["B x"] = {.unclean = 4};
   const Swept swept =
       sweep(stage, rows_called({"x", "y"}), sides_called({"A", "B"}), {.rounds = 3});
@@ -604,8 +593,8 @@ TEST_CASE("builds get more rounds until all have three clean repetitions of one 
   CHECK(swept.code == ExitCode::ok);
 }
 
-TEST_CASE("fewer rounds than three are topped up where builds are compared", "[app]") {
-  Stage stage;
+TEST_CASE_METHOD(OneStage, "fewer rounds than three are topped up where builds are compared",
+                 "[app]") {
   const Swept swept = sweep(stage, rows_called({"x"}), sides_called({"A", "B"}), {.rounds = 1});
   CHECK(repetitions(swept.results[0], "x") == 3);
   Stage alone;
@@ -613,16 +602,14 @@ TEST_CASE("fewer rounds than three are topped up where builds are compared", "[a
                     "x") == 1);
 }
 
-TEST_CASE("builds that never share a class get twelve rounds", "[app]") {
-  Stage stage;
+TEST_CASE_METHOD(OneStage, "builds that never share a class get twelve rounds", "[app]") {
   stage.behaviours["B x"] = {.placement = "far"};
   const Swept swept = sweep(stage, rows_called({"x"}), sides_called({"A", "B"}), {.rounds = 5});
   CHECK(repetitions(swept.results[0], "x") == 12);
   CHECK(repetitions(swept.results[1], "x") == 12);
 }
 
-TEST_CASE("builds plan a row from one choice of operators", "[app]") {
-  Stage stage;
+TEST_CASE_METHOD(OneStage, "builds plan a row from one choice of operators", "[app]") {
   stage.behaviours["A x"] = {.plan = "p1"};
   stage.behaviours["B x"] = {.plan = "p2"};
   const Swept swept = sweep(stage, rows_called({"x", "y"}), sides_called({"A", "B"}),
@@ -638,9 +625,9 @@ TEST_CASE("builds plan a row from one choice of operators", "[app]") {
   CHECK(stage.warnings.empty());
 }
 
-TEST_CASE("a build that cannot use the others' plan chooses its own, and the user is told",
-          "[app]") {
-  Stage stage;
+TEST_CASE_METHOD(OneStage,
+                 "a build that cannot use the others' plan chooses its own, and the user is told",
+                 "[app]") {
   stage.behaviours["A x"] = {.plan = "p1"};
   stage.behaviours["B x"] = {.plan = "p2", .takes_plans = false};
   const Swept swept = sweep(stage, rows_called({"x"}), sides_called({"A", "B"}),
@@ -656,8 +643,7 @@ TEST_CASE("a build that cannot use the others' plan chooses its own, and the use
               "without --ignore-environment"});
 }
 
-TEST_CASE("where the first build fails, the next one chooses", "[app]") {
-  Stage stage;
+TEST_CASE_METHOD(OneStage, "where the first build fails, the next one chooses", "[app]") {
   stage.behaviours["A x"] = {.prepares = false};
   (void)sweep(stage, rows_called({"x"}), sides_called({"A", "B"}),
               {.rounds = 1, .plan_folder = "plans"});
@@ -665,8 +651,7 @@ TEST_CASE("where the first build fails, the next one chooses", "[app]") {
   CHECK(stage.setups[1].extends_plan);
 }
 
-TEST_CASE("a refusal that is not the plan's fails the row of a build", "[app]") {
-  Stage stage;
+TEST_CASE_METHOD(OneStage, "a refusal that is not the plan's fails the row of a build", "[app]") {
   stage.behaviours["x"] = {.refusal = usage_error("it needs too much memory")};
   const Swept swept = sweep(stage, rows_called({"x"}), sides_called({"A", "B"}),
                             {.rounds = 1, .plan_folder = "plans"});
@@ -675,8 +660,7 @@ TEST_CASE("a refusal that is not the plan's fails the row of a build", "[app]") 
   CHECK(stage.warnings.empty());
 }
 
-TEST_CASE("builds that go on share one plan too, or begin anew", "[app]") {
-  Stage stage;
+TEST_CASE_METHOD(OneStage, "builds that go on share one plan too, or begin anew", "[app]") {
   std::vector<SweepSide> sides = resumed({{"x", 3}, {"y", 3}});
   sides.push_back(resumed({{"x", 2}, {"y", 2}})[0]);
   sides[1].program = "B";
@@ -695,8 +679,8 @@ TEST_CASE("builds that go on share one plan too, or begin anew", "[app]") {
   CHECK(stage.warnings.size() == 2);
 }
 
-TEST_CASE("a row that begins anew in an added round gets all of its rounds", "[app]") {
-  Stage stage;
+TEST_CASE_METHOD(OneStage, "a row that begins anew in an added round gets all of its rounds",
+                 "[app]") {
   std::vector<SweepSide> sides = resumed({{"x", 5}});
   sides.push_back(resumed({{"x", 5}})[0]);
   sides[1].program = "B";
@@ -709,8 +693,8 @@ TEST_CASE("a row that begins anew in an added round gets all of its rounds", "[a
   for (const ResultFile& result : swept.results) CHECK(repetitions(result, "x") == 12);
 }
 
-TEST_CASE("more rounds do not help a row that fails in one of the builds", "[app]") {
-  Stage stage;
+TEST_CASE_METHOD(OneStage, "more rounds do not help a row that fails in one of the builds",
+                 "[app]") {
   stage.behaviours["B x"] = {.fails_at = 2};
   stage.behaviours["A x"] = {.unclean = 100};
   const Swept swept = sweep(stage, rows_called({"x"}), sides_called({"A", "B"}), {.rounds = 3});
@@ -718,8 +702,7 @@ TEST_CASE("more rounds do not help a row that fails in one of the builds", "[app
   CHECK(swept.code == ExitCode::failed);
 }
 
-TEST_CASE("the builds of a row take turns where that is asked for", "[app]") {
-  Stage stage;
+TEST_CASE_METHOD(OneStage, "the builds of a row take turns where that is asked for", "[app]") {
   const Swept swept = sweep(stage, rows_called({"x"}), sides_called({"A", "B"}),
                             {.rounds = 3, .lockstep = LockstepPlan{.rounds = 2}});
   CHECK(swept.code == ExitCode::ok);
@@ -734,8 +717,9 @@ TEST_CASE("the builds of a row take turns where that is asked for", "[app]") {
   CHECK(stage.warnings.empty());
 }
 
-TEST_CASE("a build that knows no turns is measured by whole processes, and that is said", "[app]") {
-  Stage stage;
+TEST_CASE_METHOD(OneStage,
+                 "a build that knows no turns is measured by whole processes, and that is said",
+                 "[app]") {
   stage.behaviours["A x"] = {.turns = TurnsBegin::impossible};
   const Swept swept = sweep(stage, rows_called({"x"}), sides_called({"A", "B"}),
                             {.rounds = 3, .lockstep = LockstepPlan()});
@@ -746,8 +730,7 @@ TEST_CASE("a build that knows no turns is measured by whole processes, and that 
   CHECK(stage.warnings[0].find("whole processes") != std::string::npos);
 }
 
-TEST_CASE("a build that fails in lockstep fails alone", "[app]") {
-  Stage stage;
+TEST_CASE_METHOD(OneStage, "a build that fails in lockstep fails alone", "[app]") {
   SECTION("before its first turn") {
     stage.behaviours["B x"] = {.turns = TurnsBegin::failed};
     const Swept swept = sweep(stage, rows_called({"x"}), sides_called({"A", "B"}),
@@ -768,8 +751,7 @@ TEST_CASE("a build that fails in lockstep fails alone", "[app]") {
   }
 }
 
-TEST_CASE("the rows of a workload take turns with each other", "[app]") {
-  Stage stage;
+TEST_CASE_METHOD(OneStage, "the rows of a workload take turns with each other", "[app]") {
   std::vector<SweepRow> rows = compared_rows({"base", "x", "y", "z"});
   rows[1].record.strategy.world_size = 4;
   rows[2].record.workload.name = "resnet18";
@@ -796,8 +778,7 @@ TEST_CASE("the rows of a workload take turns with each other", "[app]") {
   }
 }
 
-TEST_CASE("rows in turns last as long as rows do", "[app]") {
-  Stage stage;
+TEST_CASE_METHOD(OneStage, "rows in turns last as long as rows do", "[app]") {
   SECTION("at least") {
     (void)sweep(stage, rows_called({"x", "y"}), sides_called({"A"}),
                 {.rounds = 1, .min_time_seconds = 12, .lockstep = LockstepPlan()});
@@ -812,8 +793,7 @@ TEST_CASE("rows in turns last as long as rows do", "[app]") {
   }
 }
 
-TEST_CASE("a row that fails leaves the others to take turns", "[app]") {
-  Stage stage;
+TEST_CASE_METHOD(OneStage, "a row that fails leaves the others to take turns", "[app]") {
   SECTION("in its preparation") { stage.behaviours["y"] = {.prepares = false}; }
   SECTION("in a turn") { stage.behaviours["y"] = {.last_turn = 7}; }
   SECTION("when it begins: that round is measured by whole processes") {
@@ -831,8 +811,7 @@ TEST_CASE("a row that fails leaves the others to take turns", "[app]") {
   CHECK(run_called(swept.results[0], "x").samples.repetitions[1].lockstep.has_value());
 }
 
-TEST_CASE("rows with loader threads take no turns", "[app]") {
-  Stage stage;
+TEST_CASE_METHOD(OneStage, "rows with loader threads take no turns", "[app]") {
   std::vector<SweepRow> rows = rows_called({"x"});
   rows[0].record.data.workers = 2;
   const Swept swept = sweep(stage, std::move(rows), sides_called({"A", "B"}),
@@ -843,8 +822,7 @@ TEST_CASE("rows with loader threads take no turns", "[app]") {
   CHECK(stage.warnings[0].find("--data-workers") != std::string::npos);
 }
 
-TEST_CASE("a row that is only measured to be compared ends with a side", "[app]") {
-  Stage stage;
+TEST_CASE_METHOD(OneStage, "a row that is only measured to be compared ends with a side", "[app]") {
   stage.behaviours["B x"] = {.prepares = false};
   SweepLength length{.rounds = 6};
   length.lockstep = LockstepPlan();
@@ -854,8 +832,8 @@ TEST_CASE("a row that is only measured to be compared ends with a side", "[app]"
   CHECK(count_of(stage.log, "repeat A x") == 0);
 }
 
-TEST_CASE("no two sets that take turns have one name, begun anew or not", "[app]") {
-  Stage stage;
+TEST_CASE_METHOD(OneStage, "no two sets that take turns have one name, begun anew or not",
+                 "[app]") {
   std::vector<SweepSide> sides = resumed({{"x", 2}});
   sides.push_back(resumed({{"x", 2}}).front());
   sides[1].program = "B";
@@ -873,8 +851,7 @@ TEST_CASE("no two sets that take turns have one name, begun anew or not", "[app]
   CHECK(std::ssize(names) == sets);
 }
 
-TEST_CASE("no more than sixteen rows are alive at a time", "[app]") {
-  Stage stage;
+TEST_CASE_METHOD(OneStage, "no more than sixteen rows are alive at a time", "[app]") {
   Words ids;
   for (int row = 0; row < 40; ++row) ids.push_back(fmt::format("x{}", row));
   const Swept swept = sweep(stage, rows_called(ids), sides_called({"A"}),
@@ -907,8 +884,7 @@ TEST_CASE("engines that are compared are alive together, however many rows there
   }
 }
 
-TEST_CASE("who asks for more rounds is asked with what all sides have", "[app]") {
-  Stage stage;
+TEST_CASE_METHOD(OneStage, "who asks for more rounds is asked with what all sides have", "[app]") {
   Size asked = 0;
   SweepLength length{.rounds = 2};
   length.lockstep = LockstepPlan();
@@ -924,8 +900,7 @@ TEST_CASE("who asks for more rounds is asked with what all sides have", "[app]")
   CHECK(asked == 9 - 2);
 }
 
-TEST_CASE("no round begins when the time is over, but the first", "[app]") {
-  Stage stage;
+TEST_CASE_METHOD(OneStage, "no round begins when the time is over, but the first", "[app]") {
   stage.seconds = 10;
   SweepLength length{.rounds = 4};
   length.last_begin_seconds = 15;
@@ -933,8 +908,7 @@ TEST_CASE("no round begins when the time is over, but the first", "[app]") {
   CHECK(repetitions(swept.results[0], "x") == 2);
 }
 
-TEST_CASE("rows are compared with their baseline", "[app]") {
-  Stage stage;
+TEST_CASE_METHOD(OneStage, "rows are compared with their baseline", "[app]") {
   stage.behaviours["base"] = {.throughput = 100};
   stage.behaviours["x"] = {.throughput = 150};
   const Swept swept =
@@ -948,8 +922,7 @@ TEST_CASE("rows are compared with their baseline", "[app]") {
   CHECK(run_called(swept.results[0], "x").warnings.empty());
 }
 
-TEST_CASE("rows of another engine are set beside the first one's", "[app]") {
-  Stage stage;
+TEST_CASE_METHOD(OneStage, "rows of another engine are set beside the first one's", "[app]") {
   stage.behaviours["own"] = {.throughput = 150};
   stage.behaviours["other"] = {.throughput = 100};
   std::vector<SweepRow> rows = rows_called({"own", "other"});
@@ -963,8 +936,7 @@ TEST_CASE("rows of another engine are set beside the first one's", "[app]") {
   CHECK(run_called(stage.saved[0].back(), "other").versus);
 }
 
-TEST_CASE("rows whose baseline fails are measured all the same", "[app]") {
-  Stage stage;
+TEST_CASE_METHOD(OneStage, "rows whose baseline fails are measured all the same", "[app]") {
   stage.behaviours["base"] = {.fails_at = 1};
   stage.behaviours["x"] = {.throughput = 150};
   const Swept swept = sweep(stage, compared_rows({"base", "x"}), sides_called({"A"}));
@@ -975,8 +947,7 @@ TEST_CASE("rows whose baseline fails are measured all the same", "[app]") {
   CHECK(std::ranges::count(run.warnings, "no-baseline", &WarningRecord::code) == 1);
 }
 
-TEST_CASE("a sweep that goes on compares anew", "[app]") {
-  Stage stage;
+TEST_CASE_METHOD(OneStage, "a sweep that goes on compares anew", "[app]") {
   stage.behaviours["base"] = {.throughput = 100};
   stage.behaviours["x"] = {.throughput = 150};
   std::vector<SweepSide> sides = resumed({{"x", 1}, {"elsewhere", 1}});
@@ -990,8 +961,7 @@ TEST_CASE("a sweep that goes on compares anew", "[app]") {
   CHECK(run_called(swept.results[0], "elsewhere").scaling.value().speedup == 7);
 }
 
-TEST_CASE("each build is compared with its own baseline", "[app]") {
-  Stage stage;
+TEST_CASE_METHOD(OneStage, "each build is compared with its own baseline", "[app]") {
   stage.behaviours["A base"] = {.throughput = 100};
   stage.behaviours["B base"] = {.throughput = 200};
   stage.behaviours["x"] = {.throughput = 150};
@@ -1007,16 +977,15 @@ TEST_CASE("a rank that keeps the others waiting is named", "[app]") {
                                                .host = "here",
                                                .device = "cpu",
                                                .compute_seconds = seconds,
-                                               .wait_seconds = 0,
-                                               .peak_memory_bytes = {}});
+                                               .wait_seconds = 0});
   Stage stage;
   const Swept swept = sweep(stage, rows_called({"x"}), sides);
   const std::vector<WarningRecord>& warnings = run_called(swept.results[0], "x").warnings;
   CHECK(std::ranges::count(warnings, "straggler", &WarningRecord::code) == 1);
 }
 
-TEST_CASE("what a session throws ends the sweep, and what was saved stays", "[app]") {
-  Stage stage;
+TEST_CASE_METHOD(OneStage, "what a session throws ends the sweep, and what was saved stays",
+                 "[app]") {
   SweepSurroundings around = surroundings(stage);
   around.make_session = [&](const SessionSetup& setup) -> std::unique_ptr<SweepSession> {
     if (setup.id == "y") throw std::runtime_error("no room for temporary files");
@@ -1027,8 +996,8 @@ TEST_CASE("what a session throws ends the sweep, and what was saved stays", "[ap
   CHECK(repetitions(stage.saved[0].back(), "x") == 1);
 }
 
-TEST_CASE("no round begins that would not fit into the time of its rows", "[app]") {
-  Stage stage;
+TEST_CASE_METHOD(OneStage, "no round begins that would not fit into the time of its rows",
+                 "[app]") {
   stage.seconds = 9;  // starting and warming up included, which nobody counts for the sweep
   const SweepLength length{.rounds = 5, .max_time_seconds = 20};
   SECTION("measured by themselves") {
@@ -1078,8 +1047,7 @@ TEST_CASE("no round begins that would not fit into the time of its rows", "[app]
   }
 }
 
-TEST_CASE("turns are fewer where starting takes the time of a row", "[app]") {
-  Stage stage;
+TEST_CASE_METHOD(OneStage, "turns are fewer where starting takes the time of a row", "[app]") {
   stage.starting_seconds = 3;  // of each process
   stage.turn_seconds = 0.5;
   // 6 s of each round are of both rows: the turns of the first one end after these, and those of
@@ -1091,8 +1059,7 @@ TEST_CASE("turns are fewer where starting takes the time of a row", "[app]") {
   CHECK(turns_of(stage.log) == 4 * 3 + (rounds - 1) * 4 * 2);
 }
 
-TEST_CASE("a sweep tells how many rounds are through, and what goes on", "[app]") {
-  Stage stage;
+TEST_CASE_METHOD(OneStage, "a sweep tells how many rounds are through, and what goes on", "[app]") {
   stage.behaviours["y"] = {.fails_at = 1};
   std::vector<std::pair<double, std::string>> told;
   SweepSurroundings around = surroundings(stage);
@@ -1108,8 +1075,7 @@ TEST_CASE("a sweep tells how many rounds are through, and what goes on", "[app]"
   CHECK(swept.rounds_done() == 2);
 }
 
-TEST_CASE("a sweep in turns tells how far a round has come", "[app]") {
-  Stage stage;
+TEST_CASE_METHOD(OneStage, "a sweep in turns tells how far a round has come", "[app]") {
   stage.turn_seconds = 1;
   std::vector<double> told;
   SweepSurroundings around = surroundings(stage);
@@ -1124,8 +1090,7 @@ TEST_CASE("a sweep in turns tells how far a round has come", "[app]") {
   CHECK(std::ranges::count_if(told, [](double rounds) { return rounds > 0 && rounds < 1; }) >= 3);
 }
 
-TEST_CASE("what wants more pairs when a signal comes is interrupted", "[app]") {
-  Stage stage;
+TEST_CASE_METHOD(OneStage, "what wants more pairs when a signal comes is interrupted", "[app]") {
   SweepLength length{.rounds = 2};
   length.lockstep = LockstepPlan{.rounds = 1};
   length.most_rounds = 9;
