@@ -137,8 +137,6 @@ StrategyRow ddp_strategy() {
           .summary = "one replica a rank, gradients reduced in buckets while backward goes on",
           .several_ranks = true,
           .buckets = true,
-          .accumulation_steps = 1,
-          .mixed_precision = false,
           .records_steps = true,
           .build = [](StrategyContext context) -> std::unique_ptr<Strategy> {
             return std::make_unique<Ddp>(std::move(context));

@@ -50,9 +50,6 @@ StrategyRow ddp_central_strategy() {
   return {.name = "ddp-central",
           .summary = "one replica a rank, gradients summed on rank 0, which updates for all",
           .several_ranks = true,
-          .buckets = false,
-          .accumulation_steps = 1,
-          .mixed_precision = false,
           .records_steps = true,
           .build = [](StrategyContext context) -> std::unique_ptr<Strategy> {
             return std::make_unique<DdpCentral>(std::move(context));

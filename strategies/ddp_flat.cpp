@@ -41,9 +41,6 @@ StrategyRow ddp_flat_strategy() {
   return {.name = "ddp-flat",
           .summary = "one replica a rank, one all-reduce of all gradients after backward",
           .several_ranks = true,
-          .buckets = false,
-          .accumulation_steps = 1,
-          .mixed_precision = false,
           .records_steps = true,
           .build = [](StrategyContext context) -> std::unique_ptr<Strategy> {
             return std::make_unique<DdpFlat>(std::move(context));

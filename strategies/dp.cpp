@@ -320,9 +320,6 @@ StrategyRow dp_strategy() {
           .summary = "replicas in one process around a master, as torch.nn.DataParallel",
           .several_ranks = true,
           .one_process = true,
-          .buckets = false,
-          .accumulation_steps = 1,
-          .mixed_precision = false,
           .build = [](StrategyContext context) -> std::unique_ptr<Strategy> {
             return std::make_unique<Dp>(std::move(context));
           }};

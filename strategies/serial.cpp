@@ -34,10 +34,6 @@ class Serial final : public Strategy {
 StrategyRow serial_strategy() {
   return {.name = "serial",
           .summary = "one replica in one process: the baseline, and the oracle of the others",
-          .several_ranks = false,
-          .buckets = false,
-          .accumulation_steps = 1,
-          .mixed_precision = false,
           .records_steps = true,
           .lets_gradients_pass = true,
           .build = [](StrategyContext context) -> std::unique_ptr<Strategy> {

@@ -238,8 +238,7 @@ class DirectLinear final : public Operator {
                    .bias = bindings.gradients.data() + LinearLayout(spec).bias,
                    .input = bindings.input_gradients.empty()
                                 ? nullptr
-                                : elements<T>(bindings.input_gradients[0]).data(),
-                   .adds = false} {}
+                                : elements<T>(bindings.input_gradients[0]).data()} {}
 
   void forward() override { work_.add(LinearForward<T>{layer_}); }
   void backward(GradientMode mode) override {

@@ -86,7 +86,6 @@ std::vector<CommunicatorRow> communicator_catalog() {
       {.name = std::string(SoloCommunicator::kName),
        .summary = "one rank alone, which has nothing to exchange",
        .needs = "one rank",
-       .several_ranks = false,
        .make = make_solo}};
 }
 

@@ -108,7 +108,7 @@ Communicator::Ticket SoloCommunicator::start_receive(std::span<std::byte> bytes,
                                                      const Event* after) {
   ensure(from == 0, "a message is for a rank of the group");
   await(after);
-  return match({.ticket = ++started_, .received = bytes, .is_send = false});
+  return match({.ticket = ++started_, .received = bytes});
 }
 
 Communicator::Ticket SoloCommunicator::match(Half half) {

@@ -84,7 +84,6 @@ std::optional<ClockEvidence> clock_evidence(const SamplesRecord& base, const Sam
   }
   ClockEvidence evidence{.change = *of_new - *of_base,
                          .follows = rise_together(sums, periods, degrees),
-                         .ignores = false,
                          .unexplained = unexplained_share(all, degrees)};
   const double deviation =
       degrees < 1 ? 0 : std::sqrt(product(all.clocks, all.clocks) / (degrees + 1));

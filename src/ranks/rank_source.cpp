@@ -53,8 +53,6 @@ RankPlace place_in(const Launcher& launcher, const Variables& variables) {
                   .rank = *rank,
                   .world_size = *world_size,
                   .local_rank = local_rank.value_or(*rank),
-                  .several_hosts = false,
-                  .one_host = false,
                   .job = {},
                   .address = {}};
   const auto local_ranks = launcher.local_ranks == nullptr

@@ -234,11 +234,9 @@ class TrainingRun {
     const auto probe = rank_probe(role, context);
     Samples samples;
     watch_.enter(role.leads() ? RankPhase::warming_up : RankPhase::measuring);
-    role.in_step(*strategy,
-                 [&] { samples = time_steps(role, context, *strategy, data, probe.get()); },
-                 {.timer = nullptr,
-                  .look = [&] { probe->contribute(); },
-                  .rest = [&] { come_to_rest(context.device()); }});
+    role.in_step(
+        *strategy, [&] { samples = time_steps(role, context, *strategy, data, probe.get()); },
+        {.look = [&] { probe->contribute(); }, .rest = [&] { come_to_rest(context.device()); }});
     // All ranks compare, since only a comparison looks at steps that nobody else does.
     const auto parted =
         first_differing_rank(*strategy, context.control, config_.data_parallel.timeout);

@@ -142,8 +142,7 @@ VerificationPlan plan_verification(const TrainingContext& context, const Trainin
       .oracle = oracle,
       .on_host = on_host,
       .bounds = bounds_of(shape, oracle, same_arithmetic, context.data_parallel.wire, graph),
-      .statistics_period = several ? shape.batch.replicas : 1,
-      .lacks_memory = false};
+      .statistics_period = several ? shape.batch.replicas : 1};
   plan.tested.keeps_gradients = true;  // to be compared
   plan.oracle->keeps_gradients = true;
   plan.tested.first_step = first_step(context, shape);
@@ -170,7 +169,6 @@ class HostContext {
                  .alone = *alone_.data,
                  .alone_control = control_,
                  .data_parallel = tested.data_parallel,
-                 .replica_devices = nullptr,
                  .clock = tested.clock,
                  .host = tested.host} {}
 
@@ -242,7 +240,7 @@ Verified run_verification(const RankRole& role, const TrainingContext& context,
                                       : compare_with_oracle(context, plan, planned->choices(),
                                                             *tested, ranks, keep_going);
                },
-               {.timer = nullptr, .look = [&] { ranks.follow(); }});
+               {.look = [&] { ranks.follow(); }});
   return found;
 }
 

@@ -108,8 +108,7 @@ TEST_CASE("ranks that rest between turns have left nothing to their devices") {
       come_to_rest(device);
       left[static_cast<std::size_t>(rank.control.rank())] = rank.world.pending();
     };
-    if (!conductor.leads())
-      return conductor.follow(training.strategy(), {.timer = nullptr, .rest = rest});
+    if (!conductor.leads()) return conductor.follow(training.strategy(), {.rest = rest});
     conductor.lead(training.strategy());
     for (int step = 0; step < kSteps; ++step) training.strategy().start_step();
     (void)training.strategy().finish_step();
@@ -145,7 +144,7 @@ TEST_CASE("ranks on late devices are verified and their phases timed") {
       phases[0] = measure_phases(training.strategy(), clock, [] { return true; }).phases;
       conductor.stop();
     } else {
-      conductor.follow(training.strategy(), {.timer = nullptr, .look = [&] { ranks.follow(); }});
+      conductor.follow(training.strategy(), {.look = [&] { ranks.follow(); }});
       PhaseTimer timer(clock, &training.strategy().replica().queue());
       conductor.follow(training.strategy(), {.timer = &timer});
       phases[1] = timer.means();

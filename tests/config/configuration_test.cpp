@@ -206,7 +206,6 @@ TEST_CASE("operators of unequal shares keep their parameters alike", "[app]") {
                                 .control = alone_control,
                                 .alone = alone,
                                 .alone_control = alone_control,
-                                .replica_devices = nullptr,
                                 .clock = clock,
                                 .host = host};
   const TrainingShape shape = shape_of(config, 0);

@@ -26,10 +26,6 @@ class Patient final : public Strategy {
 StrategyRow patient_strategy() {
   return {.name = "patient",
           .summary = "updates once all gradients are there",
-          .several_ranks = false,
-          .buckets = false,
-          .accumulation_steps = 1,
-          .mixed_precision = false,
           .build = [](StrategyContext context) -> std::unique_ptr<Strategy> {
             return std::make_unique<Patient>(std::move(context.replicas.front()));
           }};

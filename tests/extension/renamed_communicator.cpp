@@ -27,7 +27,6 @@ CommunicatorRow renamed_communicator() {
   return {.name = "renamed",
           .summary = "a world of one under another name",
           .needs = "nothing",
-          .several_ranks = false,
           .make = [](const CommunicatorSetup& setup) -> RankCommunicators {
             return {.data = std::make_unique<Renamed>(setup.memory),
                     .control = std::make_unique<Renamed>(setup.memory)};

@@ -24,7 +24,6 @@ TEST_CASE("convolutions say how many operations they execute", "[kernels]") {
         .input = {.batch = 12, .channels = 32, .height = 8 * stride, .width = 8 * stride},
         .outputs = 48,
         .window = Window::square(3, stride, 1),
-        .bias = false,
         .type = type};
     const double pass = flops_of(spec).forward;
     for_each_candidate(spec, [&](const KernelBackend& backend, int, const std::string& name) {

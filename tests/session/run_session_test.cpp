@@ -472,7 +472,6 @@ TEST_CASE("what every process of a session prints is shown once", "[app]") {
                                          .interrupt = plain.interrupt,
                                          .progress = progress,
                                          .prior = plain.prior,
-                                         .whole = nullptr,
                                          .shown = &shown});
     REQUIRE(session.prepare());
     REQUIRE(session.repeat("first"));
@@ -490,8 +489,7 @@ TEST_CASE("a session that waits lets all of the work tell how far it is", "[app]
   SessionRun fixture("sleep 0.3; " + std::string(kWell));
   std::vector<std::string> lines;
   const SessionSurroundings plain = fixture.surroundings();
-  LongWork whole(plain.clock, {.progress_is_seen = false,
-                               .say = [&](const std::string& line) { lines.push_back(line); },
+  LongWork whole(plain.clock, {.say = [&](const std::string& line) { lines.push_back(line); },
                                .interval_seconds = 0});
   SessionSurroundings around = plain;
   around.whole = &whole;

@@ -173,7 +173,7 @@ inline VerificationRecord verify_ranks(const Graph& graph, const RanksSpec& spec
           verify(tested, oracle.strategy(), ranks, {}, [] { return true; }, SteadyClock(), steps);
       conductor.stop();
     } else {
-      conductor.follow(tested, {.timer = nullptr, .look = [&] { ranks.follow(); }});
+      conductor.follow(tested, {.look = [&] { ranks.follow(); }});
     }
   });
   return record;
