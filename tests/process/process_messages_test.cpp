@@ -1,10 +1,9 @@
 #include "src/process/process_messages.h"
 
 #include <catch2/catch.hpp>
-#include <cstdio>
-#include <cstdlib>
 
 #include "src/base/clock.h"
+#include "tests/support/captured_stream.h"
 
 namespace ptbench {
 namespace {
@@ -12,31 +11,19 @@ namespace {
 /// What a process says, letter by letter or at once, and what gets through.
 class Conversation {
  public:
-  explicit Conversation(const std::string& label = {})
-      : stream_(open_memstream(&text_, &size_)), messages_(progress_, label) {}
-  ~Conversation() {
-    std::fclose(stream_);
-    std::free(text_);  // NOLINT(cppcoreguidelines-no-malloc): open_memstream says so
-  }
-  Conversation(const Conversation&) = delete;
-  Conversation& operator=(const Conversation&) = delete;
+  explicit Conversation(const std::string& label = {}) : messages_(progress_, label) {}
 
   void say(std::string_view text) { messages_.take(text); }
   void spell(std::string_view text) {
     for (const char letter : text) messages_.take({&letter, 1});
   }
   [[nodiscard]] ProcessMessages& messages() { return messages_; }
-  [[nodiscard]] std::string passed_on() const {
-    std::fflush(stream_);
-    return {text_, size_};
-  }
+  [[nodiscard]] std::string passed_on() const { return stream_.text(); }
 
  private:
-  char* text_ = nullptr;
-  std::size_t size_ = 0;
-  std::FILE* stream_;
+  testing::CapturedStream stream_;
   SteadyClock clock_;
-  Progress progress_{clock_, stream_, false};
+  Progress progress_{clock_, stream_.stream(), false};
   ProcessMessages messages_;
 };
 

@@ -11,107 +11,74 @@
 #include <memory>
 #include <string>
 
+#include "tests/measure/fake_clock.h"
+#include "tests/support/captured_stream.h"
+
 namespace ptbench {
 namespace {
 
-class HandClock final : public Clock {
- public:
-  [[nodiscard]] double now() const override { return now_; }
-  void advance(double seconds) { now_ += seconds; }
+/// Progress on a terminal.
+struct Shown {
+  testing::FakeClock clock;
+  testing::CapturedStream capture;
+  Progress progress{clock, capture.stream(), true};
 
- private:
-  double now_ = 100;
-};
-
-/// A stream whose text can be read back.
-class Capture {
- public:
-  Capture() : stream_(open_memstream(&text_, &size_)) {}
-  ~Capture() {
-    std::fclose(stream_);
-    std::free(text_);  // NOLINT(cppcoreguidelines-no-malloc): open_memstream says so
+  /// What it shows after the last line was written.
+  [[nodiscard]] std::string line() const {
+    const std::string text = capture.text();
+    const std::size_t start = text.rfind('\r');
+    return start == std::string::npos ? text : text.substr(start + 1);
   }
-  Capture(const Capture&) = delete;
-  Capture& operator=(const Capture&) = delete;
-
-  [[nodiscard]] std::FILE* stream() const { return stream_; }
-  [[nodiscard]] std::string text() const {
-    std::fflush(stream_);
-    return {text_, size_};
-  }
-
- private:
-  char* text_ = nullptr;
-  std::size_t size_ = 0;
-  std::FILE* stream_;
 };
-
-/// What a terminal shows after the last line was written.
-std::string last_line(const std::string& text) {
-  const std::size_t start = text.rfind('\r');
-  return start == std::string::npos ? text : text.substr(start + 1);
-}
 
 }  // namespace
 
-TEST_CASE("progress says how far it is and how long it will take") {
-  HandClock clock;
-  const Capture capture;
-  Progress progress(clock, capture.stream(), true);
+TEST_CASE_METHOD(Shown, "progress says how far it is and how long it will take") {
   progress.begin("measuring");
   progress.update(0, 200);
-  CHECK(last_line(capture.text()) == "measuring   0 %  step 0 of 200\x1b[K");
-  clock.advance(10);
+  CHECK(line() == "measuring   0 %  step 0 of 200\x1b[K");
+  clock.pass(10);
   progress.update(50, 200);
-  CHECK(last_line(capture.text()) == "measuring  25 %  step 50 of 200  31 s left\x1b[K");
-  clock.advance(0.2);
+  CHECK(line() == "measuring  25 %  step 50 of 200  31 s left\x1b[K");
+  clock.pass(0.2);
   progress.update(0.5);
-  CHECK(last_line(capture.text()) == "measuring  50 %  11 s left\x1b[K");
-  clock.advance(1000);
+  CHECK(line() == "measuring  50 %  11 s left\x1b[K");
+  clock.pass(1000);
   progress.update(0.5);
-  CHECK(last_line(capture.text()) == "measuring  50 %  16 min 51 s left\x1b[K");
+  CHECK(line() == "measuring  50 %  16 min 51 s left\x1b[K");
   progress.clear();
   CHECK(capture.text().ends_with("\r\x1b[K"));
 }
 
-TEST_CASE("progress says what a phase has found so far, where it is shown") {
-  HandClock clock;
-  const Capture capture;
-  Progress progress(clock, capture.stream(), true);
+TEST_CASE_METHOD(Shown, "progress says what a phase has found so far, where it is shown") {
   progress.begin("measuring");
   CHECK(progress.due());
   progress.update(0.25, "21.3 k samples/s");
-  CHECK(last_line(capture.text()) == "measuring  25 %  21.3 k samples/s\x1b[K");
+  CHECK(line() == "measuring  25 %  21.3 k samples/s\x1b[K");
   CHECK_FALSE(progress.due());
-  clock.advance(1);
+  clock.pass(1);
   CHECK(progress.due());
   progress.update(0.5, "21.4 k samples/s");
-  CHECK(last_line(capture.text()) == "measuring  50 %  21.4 k samples/s  3 s left\x1b[K");
-  clock.advance(1);
+  CHECK(line() == "measuring  50 %  21.4 k samples/s  3 s left\x1b[K");
+  clock.pass(1);
   CHECK_FALSE(Progress(clock, capture.stream(), false).due());
 }
 
-TEST_CASE("a phase that begins in the middle tells the time by its own pace") {
-  HandClock clock;
-  const Capture capture;
-  Progress progress(clock, capture.stream(), true);
+TEST_CASE_METHOD(Shown, "a phase that begins in the middle tells the time by its own pace") {
   progress.begin("measuring");
-  clock.advance(3);
+  clock.pass(3);
   progress.update(0.5);
-  CHECK(last_line(capture.text()) == "measuring  50 %\x1b[K");
-  clock.advance(10);
+  CHECK(line() == "measuring  50 %\x1b[K");
+  clock.pass(10);
   progress.update(0.75);
-  CHECK(last_line(capture.text()) == "measuring  75 %  11 s left\x1b[K");
+  CHECK(line() == "measuring  75 %  11 s left\x1b[K");
 }
 
-TEST_CASE("progress shows at most ten updates a second") {
-  HandClock clock;
-  const Capture capture;
-  Progress progress(clock, capture.stream(), true);
+TEST_CASE_METHOD(Shown, "progress shows at most ten updates a second") {
   progress.begin("measuring");
   for (int step = 0; step < 3000; ++step) {
     progress.update(step, 3000);
-    clock.advance(0.001);
+    clock.pass(0.001);
   }
   const std::string text = capture.text();
   const auto shown = std::ranges::count(text, '\r');
@@ -119,20 +86,17 @@ TEST_CASE("progress shows at most ten updates a second") {
   CHECK(shown <= 31);
 }
 
-TEST_CASE("a new phase shows at once, after the one before") {
-  HandClock clock;
-  const Capture capture;
-  Progress progress(clock, capture.stream(), true);
+TEST_CASE_METHOD(Shown, "a new phase shows at once, after the one before") {
   progress.begin("planning");
   progress.update(0.0);
   progress.begin("warming up");
   progress.update(0.0);
-  CHECK(last_line(capture.text()) == "warming up   0 %\x1b[K");
+  CHECK(line() == "warming up   0 %\x1b[K");
 }
 
 TEST_CASE("progress shows nothing where there is no terminal, and clears only what it showed") {
-  HandClock clock;
-  const Capture capture;
+  testing::FakeClock clock;
+  const testing::CapturedStream capture;
   {
     Progress progress(clock, capture.stream());
     progress.begin("measuring");
@@ -147,45 +111,40 @@ TEST_CASE("progress shows nothing where there is no terminal, and clears only wh
   CHECK(capture.text().ends_with("\r\x1b[K"));
 }
 
-TEST_CASE("things that take long are counted, and a phase can show that it has begun") {
-  HandClock clock;
-  const Capture capture;
-  Progress progress(clock, capture.stream(), true);
+TEST_CASE_METHOD(Shown,
+                 "things that take long are counted, and a phase can show that it has begun") {
   progress.announce("choosing operators");
-  CHECK(last_line(capture.text()) == "choosing operators\x1b[K");
+  CHECK(line() == "choosing operators\x1b[K");
   progress.count(0, 40);
-  CHECK(last_line(capture.text()) == "choosing operators 0/40\x1b[K");
-  clock.advance(3);
+  CHECK(line() == "choosing operators 0/40\x1b[K");
+  clock.pass(3);
   progress.count(10, 40);
-  CHECK(last_line(capture.text()) == "choosing operators 10/40  10 s left\x1b[K");
-  clock.advance(0.01);
+  CHECK(line() == "choosing operators 10/40  10 s left\x1b[K");
+  clock.pass(0.01);
   progress.count(11, 40);  // too soon after the one before
-  CHECK(last_line(capture.text()) == "choosing operators 10/40  10 s left\x1b[K");
+  CHECK(line() == "choosing operators 10/40  10 s left\x1b[K");
   progress.clear();
   CHECK(capture.text().ends_with("\r\x1b[K"));
 }
 
-TEST_CASE("a detail that is kept stands where a line has none of its own") {
-  HandClock clock;
-  const Capture capture;
-  Progress progress(clock, capture.stream(), true);
+TEST_CASE_METHOD(Shown, "a detail that is kept stands where a line has none of its own") {
   progress.begin("choosing operators");
   progress.keep("21 k samples/s, unverified");
   progress.count(1, 2);
-  CHECK(last_line(capture.text()) == "choosing operators 1/2  21 k samples/s, unverified\x1b[K");
+  CHECK(line() == "choosing operators 1/2  21 k samples/s, unverified\x1b[K");
   progress.announce("verifying");
-  CHECK(last_line(capture.text()) == "verifying  21 k samples/s, unverified\x1b[K");
+  CHECK(line() == "verifying  21 k samples/s, unverified\x1b[K");
   progress.begin("measuring");
   progress.update(0.5, "22 k samples/s");
-  CHECK(last_line(capture.text()) == "measuring  50 %  22 k samples/s\x1b[K");
+  CHECK(line() == "measuring  50 %  22 k samples/s\x1b[K");
   progress.keep({});
   progress.announce("timing phases");
-  CHECK(last_line(capture.text()) == "timing phases\x1b[K");
+  CHECK(line() == "timing phases\x1b[K");
 }
 
 TEST_CASE("where nothing is shown nothing is counted or announced") {
-  HandClock clock;
-  const Capture capture;
+  testing::FakeClock clock;
+  const testing::CapturedStream capture;
   Progress progress(clock, capture.stream(), false);
   progress.announce("verifying");
   progress.count(1, 2);
@@ -193,21 +152,18 @@ TEST_CASE("where nothing is shown nothing is counted or announced") {
   CHECK(capture.text().empty());
 }
 
-TEST_CASE("progress that another process shows says whose it is") {
-  HandClock clock;
-  const Capture capture;
-  Progress progress(clock, capture.stream(), true, "repetition 3 of 5, 21.3 k samples/s ± 0.8 %");
-  CHECK(progress.visible());
-  progress.begin("measuring");
-  progress.update(0.5);
-  CHECK(last_line(capture.text()) ==
-        "repetition 3 of 5, 21.3 k samples/s ± 0.8 %: measuring  50 %\x1b[K");
+TEST_CASE_METHOD(Shown, "progress that another process shows says whose it is") {
+  Progress other(clock, capture.stream(), true, "repetition 3 of 5, 21.3 k samples/s ± 0.8 %");
+  CHECK(other.visible());
+  other.begin("measuring");
+  other.update(0.5);
+  CHECK(line() == "repetition 3 of 5, 21.3 k samples/s ± 0.8 %: measuring  50 %\x1b[K");
 }
 
 TEST_CASE("what another process wrote is passed on, and cleared where lines can be") {
-  HandClock clock;
-  const Capture shown;
-  const Capture hidden;
+  testing::FakeClock clock;
+  const testing::CapturedStream shown;
+  const testing::CapturedStream hidden;
   Progress visible(clock, shown.stream(), true);
   Progress invisible(clock, hidden.stream(), false);
   CHECK_FALSE(invisible.visible());
@@ -247,7 +203,7 @@ TEST_CASE("a line never wraps on a narrow terminal") {
   REQUIRE(ioctl(side, TIOCSWINSZ, &size) == 0);
 
   std::FILE* stream = fdopen(side, "w");
-  HandClock clock;
+  testing::FakeClock clock;
   {
     Progress progress(clock, stream, true);
     progress.begin("a phase with a long name that goes on and on");

@@ -7,15 +7,16 @@
 #include <sstream>
 
 #include "src/base/error.h"
-#include "tests/reports/temporary_folder.h"
+#include "tests/reports/file_contents.h"
+#include "tests/support/temporary_directory.h"
 
 namespace ptbench {
 
 using testing::read_file;
-using testing::TemporaryFolder;
+using testing::TemporaryDirectory;
 
 TEST_CASE("a loss log lists every step", "[reports]") {
-  const TemporaryFolder folder;
+  const TemporaryDirectory folder;
   const auto path = folder.path() / "losses.csv";
   LossLog log(path);
   for (const float loss : {2.3F, 0.1F, 1.0F, 1e-8F}) log.append(loss);
@@ -25,7 +26,7 @@ TEST_CASE("a loss log lists every step", "[reports]") {
 }
 
 TEST_CASE("losses that are not finite are empty cells", "[reports]") {
-  const TemporaryFolder folder;
+  const TemporaryDirectory folder;
   LossLog log(folder.path() / "losses.csv");
   log.append(std::numeric_limits<float>::quiet_NaN());
   log.append(-std::numeric_limits<float>::infinity());
@@ -34,7 +35,7 @@ TEST_CASE("losses that are not finite are empty cells", "[reports]") {
 }
 
 TEST_CASE("a loss log longer than its buffers is whole and reads back exactly", "[reports]") {
-  const TemporaryFolder folder;
+  const TemporaryDirectory folder;
   constexpr int kSteps = 100'000;
   const auto loss_of = [](int step) { return -1.2345678e-38F * static_cast<float>(step); };
   LossLog log(folder.path() / "losses.csv");
@@ -58,13 +59,13 @@ TEST_CASE("a loss log longer than its buffers is whole and reads back exactly", 
 }
 
 TEST_CASE("a run without steps leaves a log without lines", "[reports]") {
-  const TemporaryFolder folder;
+  const TemporaryDirectory folder;
   LossLog(folder.path() / "losses.csv").commit();
   CHECK(read_file(folder.path() / "losses.csv") == "step,loss\n");
 }
 
 TEST_CASE("a loss log that was not committed leaves nothing behind", "[reports]") {
-  const TemporaryFolder folder;
+  const TemporaryDirectory folder;
   {
     LossLog(folder.path() / "losses.csv").append(1);
   }

@@ -22,7 +22,8 @@
 #include <functional>
 
 #include "src/base/error.h"
-#include "tests/reports/temporary_folder.h"
+#include "tests/reports/file_contents.h"
+#include "tests/support/temporary_directory.h"
 
 namespace ptbench {
 namespace {
@@ -30,7 +31,7 @@ namespace {
 namespace fs = std::filesystem;
 using Names = std::vector<std::string>;
 using testing::read_file;
-using testing::TemporaryFolder;
+using testing::TemporaryDirectory;
 using testing::write_file;
 
 Error failure_of(const std::function<void()>& action) {
@@ -94,7 +95,7 @@ mode_t permissions_of(const fs::path& path) {
 }  // namespace
 
 TEST_CASE("a file appears when it is committed, whole", "[reports]") {
-  const TemporaryFolder folder;
+  const TemporaryDirectory folder;
   const fs::path target = folder.path() / "results.json";
   {
     OutputFile file(target);
@@ -109,7 +110,7 @@ TEST_CASE("a file appears when it is committed, whole", "[reports]") {
 }
 
 TEST_CASE("what was not committed leaves nothing behind", "[reports]") {
-  const TemporaryFolder folder;
+  const TemporaryDirectory folder;
   const fs::path target = folder.path() / "results.json";
   {
     OutputFile(target).append("half");
@@ -124,7 +125,7 @@ TEST_CASE("what was not committed leaves nothing behind", "[reports]") {
 }
 
 TEST_CASE("a process that is killed leaves nothing behind", "[reports]") {
-  const TemporaryFolder folder;
+  const TemporaryDirectory folder;
   if (!has_nameless_files(folder.path())) return;
   const fs::path target = folder.path() / "results.json";
   for (const bool had_old : {false, true}) {
@@ -140,7 +141,7 @@ TEST_CASE("a process that is killed leaves nothing behind", "[reports]") {
 }
 
 TEST_CASE("file systems without nameless files get one with a name", "[reports]") {
-  const TemporaryFolder folder;
+  const TemporaryDirectory folder;
   const fs::path target = folder.path() / "results.json";
   for (const std::string text : {"new", "replaced"})
     CHECK(exit_status_of([&] {
@@ -156,7 +157,7 @@ TEST_CASE("file systems without nameless files get one with a name", "[reports]"
 }
 
 TEST_CASE("a file that cannot be given a name is copied", "[reports]") {
-  const TemporaryFolder folder;
+  const TemporaryDirectory folder;
   const std::string text(3'000'000, 'x');
   CHECK(exit_status_of([&] {
           fs::current_path(folder.path());
@@ -178,7 +179,7 @@ TEST_CASE("a file that cannot be given a name is copied", "[reports]") {
 }
 
 TEST_CASE("a file can be committed again and again", "[reports]") {
-  const TemporaryFolder folder;
+  const TemporaryDirectory folder;
   const fs::path target = folder.path() / "results.json";
   OutputFile file(target);
   for (const char* text : {"first, longer", "second"}) {
@@ -191,7 +192,7 @@ TEST_CASE("a file can be committed again and again", "[reports]") {
 }
 
 TEST_CASE("a target without a folder is one of the current folder", "[reports]") {
-  const TemporaryFolder folder;
+  const TemporaryDirectory folder;
   CHECK(exit_status_of([&] {
           fs::current_path(folder.path());
           OutputFile file("results.json");
@@ -202,7 +203,7 @@ TEST_CASE("a target without a folder is one of the current folder", "[reports]")
 }
 
 TEST_CASE("unusable targets are refused before anything is written", "[reports]") {
-  const TemporaryFolder folder;
+  const TemporaryDirectory folder;
   const auto refusal_of = [](const fs::path& path) {
     return failure_of([&] { const OutputFile file(path); });
   };
@@ -253,7 +254,7 @@ TEST_CASE("unusable targets are refused before anything is written", "[reports]"
 }
 
 TEST_CASE("folders and files without permission are refused", "[reports]") {
-  const TemporaryFolder folder;
+  const TemporaryDirectory folder;
   const fs::path closed = folder.path() / "closed";
   fs::create_directory(closed);
   const fs::path read_only = folder.path() / "read-only.json";
@@ -279,7 +280,7 @@ TEST_CASE("folders and files without permission are refused", "[reports]") {
 }
 
 TEST_CASE("a full disk leaves the old file and no other", "[reports]") {
-  const TemporaryFolder folder;
+  const TemporaryDirectory folder;
   const fs::path target = folder.path() / "results.json";
   const std::string text(100'000, 'x');
   for (const bool had_old : {false, true}) {
@@ -305,7 +306,7 @@ TEST_CASE("a full disk leaves the old file and no other", "[reports]") {
 }
 
 TEST_CASE("devices are written directly, and a full one is told", "[reports]") {
-  const TemporaryFolder folder;
+  const TemporaryDirectory folder;
   const fs::path full = folder.path() / "full.json";
   fs::create_symlink("/dev/full", full);
   OutputFile file(full);
@@ -322,7 +323,7 @@ TEST_CASE("devices are written directly, and a full one is told", "[reports]") {
 }
 
 TEST_CASE("a link to a file stays a link", "[reports]") {
-  const TemporaryFolder folder;
+  const TemporaryDirectory folder;
   fs::create_directory(folder.path() / "there");
   const fs::path link = folder.path() / "link.json";
   fs::create_symlink("there/results.json", link);
@@ -335,7 +336,7 @@ TEST_CASE("a link to a file stays a link", "[reports]") {
 }
 
 TEST_CASE("an existing file keeps its permissions", "[reports]") {
-  const TemporaryFolder folder;
+  const TemporaryDirectory folder;
   const fs::path target = folder.path() / "results.json";
   write_file(target, "old");
   for (const mode_t mode : {0600U, 0640U, 0666U}) {
@@ -350,7 +351,7 @@ TEST_CASE("an existing file keeps its permissions", "[reports]") {
 }
 
 TEST_CASE("a temporary file that was left behind is no obstacle", "[reports]") {
-  const TemporaryFolder folder;
+  const TemporaryDirectory folder;
   const fs::path target = folder.path() / "results.json";
   const std::string left = fmt::format(".results.json.ptbench-partial-{}", getpid());
   write_file(folder.path() / left, "left by another process of this number");
@@ -362,7 +363,7 @@ TEST_CASE("a temporary file that was left behind is no obstacle", "[reports]") {
 }
 
 TEST_CASE("the longest name that a folder takes is not too long", "[reports]") {
-  const TemporaryFolder folder;
+  const TemporaryDirectory folder;
   const std::string name = std::string(250, 'n') + ".json";
   OutputFile(folder.path() / name).commit("text");
   CHECK(folder.names() == Names{name});

@@ -9,7 +9,8 @@
 #include "src/base/error.h"
 #include "tests/reports/comma_locale.h"
 #include "tests/reports/example.h"
-#include "tests/reports/temporary_folder.h"
+#include "tests/reports/file_contents.h"
+#include "tests/support/temporary_directory.h"
 
 namespace ptbench {
 namespace {
@@ -322,7 +323,7 @@ TEST_CASE("hostile names are kept in records and escaped in messages", "[reports
 }
 
 TEST_CASE("files that cannot be read are named", "[reports]") {
-  const testing::TemporaryFolder folder;
+  const testing::TemporaryDirectory folder;
   CHECK_THROWS_WITH(read_result_file(folder.path() / "absent.json"),
                     Contains("absent.json' cannot be read"));
   CHECK_THROWS_WITH(read_result_file(folder.path()), Contains("it is a directory"));
@@ -344,7 +345,7 @@ TEST_CASE("a document is read whatever it says, but strictly", "[reports]") {
 }
 
 TEST_CASE("a file that is too large is refused unread", "[reports]") {
-  const testing::TemporaryFolder folder;
+  const testing::TemporaryDirectory folder;
   const std::filesystem::path file = folder.path() / "large.json";
   testing::write_file(file, "{");
   std::filesystem::resize_file(file, kLargestResultFile + 1);

@@ -8,8 +8,9 @@
 
 #include "reports/trace_files.h"
 #include "src/base/error.h"
-#include "tests/reports/temporary_folder.h"
+#include "tests/reports/file_contents.h"
 #include "tests/reports/traced.h"
+#include "tests/support/temporary_directory.h"
 
 namespace ptbench::testing {
 namespace {
@@ -140,7 +141,7 @@ TEST_CASE("what is no trace of ptbench is refused in one sentence", "[reports]")
 }
 
 TEST_CASE("the folder of traces is made, and refused where it holds others", "[reports]") {
-  const TemporaryFolder folder;
+  const TemporaryDirectory folder;
   const auto deep = folder.path() / "a" / "b";
   make_trace_folder(deep, 2);
   CHECK(std::filesystem::is_directory(deep));
@@ -157,7 +158,7 @@ TEST_CASE("the folder of traces is made, and refused where it holds others", "[r
 }
 
 TEST_CASE("the traces of a folder are its JSON files", "[reports]") {
-  const TemporaryFolder folder;
+  const TemporaryDirectory folder;
   CHECK_THAT(refusal([&] { (void)traces_in(folder.path()); }), Contains("holds no traces"));
   CHECK_THAT(refusal([&] { (void)traces_in(folder.path() / "absent"); }),
              Contains("cannot be read"));
@@ -171,7 +172,7 @@ TEST_CASE("the traces of a folder are its JSON files", "[reports]") {
 
 TEST_CASE("what is merged lies beside the folder, where nobody takes it for a rank's",
           "[reports]") {
-  const TemporaryFolder folder;
+  const TemporaryDirectory folder;
   const auto traces = folder.path() / "traces";
   std::filesystem::create_directory(traces);
   for (const std::filesystem::path& name : {traces, traces / "", traces / "."})

@@ -11,6 +11,7 @@
 #include <sstream>
 
 #include "reports/json.h"
+#include "tests/support/captured_stream.h"
 #include "tests/support/temporary_directory.h"
 
 namespace ptbench {
@@ -462,12 +463,10 @@ TEST_CASE("what every process of a session prints is shown once", "[app]") {
       "echo '[program] No CUDA runtime is found' >&2; echo \"[program] call $call\" >&2; " +
       std::string(kWell));
   const SessionSurroundings plain = fixture.surroundings();
-  char* text = nullptr;
-  std::size_t size = 0;
-  std::FILE* const stream = open_memstream(&text, &size);
+  const testing::CapturedStream printed;
   ShownLines shown;
   {
-    Progress progress(plain.clock, stream, false);
+    Progress progress(plain.clock, printed.stream(), false);
     RunSession session(fixture.setup(), {.clock = plain.clock,
                                          .interrupt = plain.interrupt,
                                          .progress = progress,
@@ -477,10 +476,7 @@ TEST_CASE("what every process of a session prints is shown once", "[app]") {
     REQUIRE(session.repeat("first"));
     REQUIRE(session.repeat("second"));
   }
-  std::fclose(stream);
-  const std::string printed(text, size);
-  std::free(text);  // NOLINT(cppcoreguidelines-no-malloc): open_memstream says so
-  CHECK(printed ==
+  CHECK(printed.text() ==
         "[program] No CUDA runtime is found\n[program] call 0\n[program] call 1\n[program] call "
         "2\n");
 }

@@ -18,16 +18,6 @@ std::vector<Operation>& convert_table() {
 
 namespace {
 
-using Wide = __int128;
-using S8 = std::int8_t;
-using S16 = std::int16_t;
-using S32 = std::int32_t;
-using S64 = std::int64_t;
-using U8 = std::uint8_t;
-using U16 = std::uint16_t;
-using U32 = std::uint32_t;
-using U64 = std::uint64_t;
-
 /// Into a register of T's width, extended by T's sign to `Register`.
 template <class Register, class T, class From>
 Bits cut(Bits bits) {

@@ -14,14 +14,6 @@ std::vector<Operation>& integer_table() {
 
 namespace {
 
-using Wide = __int128;
-using S16 = std::int16_t;
-using S32 = std::int32_t;
-using S64 = std::int64_t;
-using U16 = std::uint16_t;
-using U32 = std::uint32_t;
-using U64 = std::uint64_t;
-
 /// The lower bits of an exact result.
 template <class T>
 Bits low(Wide exact) {

@@ -13,6 +13,16 @@
 
 namespace ptbench::emulator::operations {
 
+using Wide = __int128;
+using S8 = std::int8_t;
+using S16 = std::int16_t;
+using S32 = std::int32_t;
+using S64 = std::int64_t;
+using U8 = std::uint8_t;
+using U16 = std::uint16_t;
+using U32 = std::uint32_t;
+using U64 = std::uint64_t;
+
 /// A register: as many low bits count as it has.
 using Bits = unsigned long long;
 
