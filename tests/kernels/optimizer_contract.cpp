@@ -2,6 +2,7 @@
 #include <array>
 #include <catch2/catch.hpp>
 #include <cmath>
+#include <functional>
 #include <limits>
 
 #include "kernels/reference/reference_backend.h"
@@ -154,151 +155,142 @@ void check_step(const OptimizerSpec& spec, const Arenas& before, const Arenas& a
   }
 }
 
+void for_each_optimizer(
+    const std::function<void(const OptimizerSpec&, const KernelBackend&, int threads)>& check) {
+  for (const OptimizerSpec& spec : optimizer_specs()) {
+    INFO(text_of(spec));
+    for_each_backend(
+        [&](const KernelBackend& backend, int threads) { check(spec, backend, threads); });
+  }
+}
+
 }  // namespace
 
 TEST_CASE("optimizers follow the reference, slice by slice") {
-  for (const OptimizerSpec& spec : optimizer_specs()) {
-    INFO(text_of(spec));
-    for_each_backend([&](const KernelBackend& backend, int threads) {
-      Arenas arenas(spec);
-      Arenas before(spec);
-      Arenas before_slice(spec);
-      const auto optimizer = backend.plan_optimizer(spec, arenas.view(), owned_ranges(threads));
-      for (Size step = 1; step <= 5; ++step) {
-        arenas.draw_gradients(step);
-        before.copy_from(arenas);
-        for (const Range slice : kSlices) {
-          before_slice.copy_from(arenas);
-          optimizer->step(slice, step);
-          CHECK(arenas.same_bits_outside(before_slice, slice));
-        }
-        check_step(spec, before, arenas, step);
+  for_each_optimizer([&](const OptimizerSpec& spec, const KernelBackend& backend, int threads) {
+    Arenas arenas(spec);
+    Arenas before(spec);
+    Arenas before_slice(spec);
+    const auto optimizer = backend.plan_optimizer(spec, arenas.view(), owned_ranges(threads));
+    for (Size step = 1; step <= 5; ++step) {
+      arenas.draw_gradients(step);
+      before.copy_from(arenas);
+      for (const Range slice : kSlices) {
+        before_slice.copy_from(arenas);
+        optimizer->step(slice, step);
+        CHECK(arenas.same_bits_outside(before_slice, slice));
       }
-      CHECK(arenas.intact());
-    });
-  }
+      check_step(spec, before, arenas, step);
+    }
+    CHECK(arenas.intact());
+  });
 }
 
 TEST_CASE("optimizers leave zeros that never get a gradient at zero") {
   // Padding of the arena: 0 / (√0 + ε) and not NaN.
-  for (const OptimizerSpec& spec : optimizer_specs()) {
-    INFO(text_of(spec));
-    for_each_backend([&](const KernelBackend& backend, int threads) {
-      Arenas arenas(spec);
-      const auto optimizer = backend.plan_optimizer(spec, arenas.view(), owned_ranges(threads));
-      for (Size step = 1; step <= 3; ++step) {
-        arenas.draw_gradients(step);
-        optimizer->step({0, kParameters}, step);
-      }
-      bool zero = true;
-      for (std::size_t i = 0; i < arenas.parameters().size(); ++i)
-        if (Arenas::is_padding(i)) zero = zero && arenas.parameters()[i] == 0;
-      CHECK(zero);
-    });
-  }
+  for_each_optimizer([&](const OptimizerSpec& spec, const KernelBackend& backend, int threads) {
+    Arenas arenas(spec);
+    const auto optimizer = backend.plan_optimizer(spec, arenas.view(), owned_ranges(threads));
+    for (Size step = 1; step <= 3; ++step) {
+      arenas.draw_gradients(step);
+      optimizer->step({0, kParameters}, step);
+    }
+    bool zero = true;
+    for (std::size_t i = 0; i < arenas.parameters().size(); ++i)
+      if (Arenas::is_padding(i)) zero = zero && arenas.parameters()[i] == 0;
+    CHECK(zero);
+  });
 }
 
 TEST_CASE("no bit of an update depends on slices or on who owns them") {
   // Buckets and thread counts may differ between runs that are compared.
-  for (const OptimizerSpec& spec : optimizer_specs()) {
-    INFO(text_of(spec));
-    for_each_backend([&](const KernelBackend& backend, int threads) {
-      Arenas whole(spec);
-      Arenas sliced(spec);
-      const auto one = backend.plan_optimizer(spec, whole.view(), {{{0, kParameters}, 0}});
-      const auto many = backend.plan_optimizer(spec, sliced.view(), owned_ranges(threads));
-      for (Size step = 1; step <= 3; ++step) {
-        whole.draw_gradients(step);
-        sliced.draw_gradients(step);
-        one->step({0, kParameters}, step);
-        for (const Range slice : kSlices) many->step(slice, step);
-      }
-      CHECK(whole.same_bits_outside(sliced, {0, 0}));
-    });
-  }
+  for_each_optimizer([&](const OptimizerSpec& spec, const KernelBackend& backend, int threads) {
+    Arenas whole(spec);
+    Arenas sliced(spec);
+    const auto one = backend.plan_optimizer(spec, whole.view(), {{{0, kParameters}, 0}});
+    const auto many = backend.plan_optimizer(spec, sliced.view(), owned_ranges(threads));
+    for (Size step = 1; step <= 3; ++step) {
+      whole.draw_gradients(step);
+      sliced.draw_gradients(step);
+      one->step({0, kParameters}, step);
+      for (const Range slice : kSlices) many->step(slice, step);
+    }
+    CHECK(whole.same_bits_outside(sliced, {0, 0}));
+  });
 }
 
 TEST_CASE("by gradients that lie elsewhere, slices and pieces are updated as in the arena") {
-  for (const OptimizerSpec& spec : optimizer_specs()) {
-    INFO(text_of(spec));
-    for_each_backend([&](const KernelBackend& backend, int threads) {
-      Arenas slices(spec);
-      Arenas pieces(spec);
-      Arenas passing(spec);
-      const auto by_slices = backend.plan_optimizer(spec, slices.view(), owned_ranges(threads));
-      const auto by_pieces = backend.plan_optimizer(spec, pieces.view(), owned_ranges(threads));
-      if (!by_pieces->takes_pieces()) return;
-      OptimizerArenas no_gradients = passing.view();
-      no_gradients.gradients = {};
-      const auto by_passing = backend.plan_optimizer(spec, no_gradients, owned_ranges(threads));
-      for (Size step = 1; step <= 3; ++step) {
-        slices.draw_gradients(step);
-        const std::vector<float> elsewhere(slices.gradients().begin(), slices.gradients().end());
-        for (const Range slice : kSlices) {
-          by_slices->step(slice, step);
-          const auto gradients = slice_of(std::span<const float>(elsewhere), slice);
-          by_pieces->update_piece(gradients, slice, step);
-          by_passing->step_by(gradients, slice, step);
-        }
-        std::ranges::copy(slices.gradients(), pieces.gradients().begin());
-        std::ranges::copy(slices.gradients(), passing.gradients().begin());
+  for_each_optimizer([&](const OptimizerSpec& spec, const KernelBackend& backend, int threads) {
+    Arenas slices(spec);
+    Arenas pieces(spec);
+    Arenas passing(spec);
+    const auto by_slices = backend.plan_optimizer(spec, slices.view(), owned_ranges(threads));
+    const auto by_pieces = backend.plan_optimizer(spec, pieces.view(), owned_ranges(threads));
+    if (!by_pieces->takes_pieces()) return;
+    OptimizerArenas no_gradients = passing.view();
+    no_gradients.gradients = {};
+    const auto by_passing = backend.plan_optimizer(spec, no_gradients, owned_ranges(threads));
+    for (Size step = 1; step <= 3; ++step) {
+      slices.draw_gradients(step);
+      const std::vector<float> elsewhere(slices.gradients().begin(), slices.gradients().end());
+      for (const Range slice : kSlices) {
+        by_slices->step(slice, step);
+        const auto gradients = slice_of(std::span<const float>(elsewhere), slice);
+        by_pieces->update_piece(gradients, slice, step);
+        by_passing->step_by(gradients, slice, step);
       }
-      CHECK(slices.same_bits_outside(pieces, {0, 0}));
-      CHECK(slices.same_bits_outside(passing, {0, 0}));
-    });
-  }
+      std::ranges::copy(slices.gradients(), pieces.gradients().begin());
+      std::ranges::copy(slices.gradients(), passing.gradients().begin());
+    }
+    CHECK(slices.same_bits_outside(pieces, {0, 0}));
+    CHECK(slices.same_bits_outside(passing, {0, 0}));
+  });
 }
 
 TEST_CASE("a gradient scale undoes a loss scale: the update is that of the gradients themselves") {
   constexpr float kScale = 1024;  // a power of two: multiplying by it rounds nothing
-  for (const OptimizerSpec& spec : optimizer_specs()) {
-    INFO(text_of(spec));
-    for_each_backend([&](const KernelBackend& backend, int threads) {
-      Arenas plain(spec);
-      Arenas scaled(spec);
-      Arenas before(spec);
-      const auto one = backend.plan_optimizer(spec, plain.view(), owned_ranges(threads));
-      const auto other = backend.plan_optimizer(spec, scaled.view(), owned_ranges(threads));
-      for (Size step = 1; step <= 3; ++step) {
-        plain.draw_gradients(step);
-        before.copy_from(plain);
-        one->step({0, kParameters}, step);
-        // One step from the same place: errors of earlier steps are not this one's.
-        scaled.copy_from(before);
-        for (float& gradient : scaled.gradients()) gradient *= kScale;
-        for (const Range slice : kSlices) other->step(slice, step, 1 / kScale);
-        check_step(spec, before, scaled, step);
-        check_step(spec, before, plain, step);
-      }
-      CHECK(scaled.intact());
-    });
-  }
+  for_each_optimizer([&](const OptimizerSpec& spec, const KernelBackend& backend, int threads) {
+    Arenas plain(spec);
+    Arenas scaled(spec);
+    Arenas before(spec);
+    const auto one = backend.plan_optimizer(spec, plain.view(), owned_ranges(threads));
+    const auto other = backend.plan_optimizer(spec, scaled.view(), owned_ranges(threads));
+    for (Size step = 1; step <= 3; ++step) {
+      plain.draw_gradients(step);
+      before.copy_from(plain);
+      one->step({0, kParameters}, step);
+      // One step from the same place: errors of earlier steps are not this one's.
+      scaled.copy_from(before);
+      for (float& gradient : scaled.gradients()) gradient *= kScale;
+      for (const Range slice : kSlices) other->step(slice, step, 1 / kScale);
+      check_step(spec, before, scaled, step);
+      check_step(spec, before, plain, step);
+    }
+    CHECK(scaled.intact());
+  });
 }
 
 TEST_CASE("an update that the device is told to skip leaves every bit as it is") {
-  for (const OptimizerSpec& spec : optimizer_specs()) {
-    INFO(text_of(spec));
-    for_each_backend([&](const KernelBackend& backend, int threads) {
-      Arenas plain(spec);
-      Arenas skipped(spec);
-      Arenas before(spec);
-      std::array<float, 1> skip{};
-      OptimizerArenas view = skipped.view();
-      view.skip = skip;
-      const auto always = backend.plan_optimizer(spec, plain.view(), owned_ranges(threads));
-      const auto sometimes = backend.plan_optimizer(spec, view, owned_ranges(threads));
-      for (Size step = 1; step <= 2; ++step) {
-        plain.draw_gradients(step);
-        skipped.draw_gradients(step);
-        before.copy_from(skipped);
-        skip[0] = 1;
-        sometimes->step({0, kParameters}, step);
-        CHECK(skipped.same_bits_outside(before, {0, 0}));
-        skip[0] = 0;
-        sometimes->step({0, kParameters}, step);
-        always->step({0, kParameters}, step);
-        CHECK(skipped.same_bits_outside(plain, {0, 0}));
-      }
-    });
-  }
+  for_each_optimizer([&](const OptimizerSpec& spec, const KernelBackend& backend, int threads) {
+    Arenas plain(spec);
+    Arenas skipped(spec);
+    Arenas before(spec);
+    std::array<float, 1> skip{};
+    OptimizerArenas view = skipped.view();
+    view.skip = skip;
+    const auto always = backend.plan_optimizer(spec, plain.view(), owned_ranges(threads));
+    const auto sometimes = backend.plan_optimizer(spec, view, owned_ranges(threads));
+    for (Size step = 1; step <= 2; ++step) {
+      plain.draw_gradients(step);
+      skipped.draw_gradients(step);
+      before.copy_from(skipped);
+      skip[0] = 1;
+      sometimes->step({0, kParameters}, step);
+      CHECK(skipped.same_bits_outside(before, {0, 0}));
+      skip[0] = 0;
+      sometimes->step({0, kParameters}, step);
+      always->step({0, kParameters}, step);
+      CHECK(skipped.same_bits_outside(plain, {0, 0}));
+    }
+  });
 }

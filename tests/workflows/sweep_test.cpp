@@ -59,14 +59,25 @@ std::vector<double> starts(const nlohmann::json& file) {
   return seconds;
 }
 
+struct Swept {
+  ProgramResult result;
+  nlohmann::json file;
+};
+
+/// With s.json among the outputs, which has to match the schema.
+Swept swept(const RunCommand& place, std::vector<std::string> arguments, int exit_code = 0) {
+  Swept done{.result = sweep(place, std::move(arguments))};
+  INFO(done.result.errors);
+  REQUIRE(done.result.exit_code == exit_code);
+  done.file = place.json("s.json");
+  check_schema(done.file);
+  return done;
+}
+
 TEST_CASE("a sweep measures every row of its grid", "[workflows]") {
   const RunCommand place;
-  const ProgramResult result = sweep(place, {"-w", "linear", "-b", "16,32", "--rounds", "2",
-                                             "--max-time", "1", "-o", "s.json", "-o", "s.csv"});
-  CAPTURE(result.errors);
-  REQUIRE(result.exit_code == 0);
-  const nlohmann::json file = place.json("s.json");
-  check_schema(file);
+  const auto [result, file] = swept(place, {"-w", "linear", "-b", "16,32", "--rounds", "2",
+                                            "--max-time", "1", "-o", "s.json", "-o", "s.csv"});
   CHECK(statuses(file) ==
         std::vector<std::string>{"linear/serial/n1/b16/fp32 ok", "linear/serial/n1/b32/fp32 ok"});
   for (const auto& run : file["runs"]) {
@@ -82,12 +93,8 @@ TEST_CASE("a sweep measures every row of its grid", "[workflows]") {
 
 TEST_CASE("a sweep skips what is impossible", "[workflows]") {
   const RunCommand place;
-  const ProgramResult result = sweep(place, {"-w", "linear", "--precision", "fp16,fp32", "--rounds",
-                                             "1", "--max-time", "0.2", "-o", "s.json"});
-  CAPTURE(result.errors);
-  CHECK(result.exit_code == 0);
-  const nlohmann::json file = place.json("s.json");
-  check_schema(file);
+  const auto [result, file] = swept(place, {"-w", "linear", "--precision", "fp16,fp32", "--rounds",
+                                            "1", "--max-time", "0.2", "-o", "s.json"});
   CHECK(statuses(file) == std::vector<std::string>{"linear/serial/n1/b32/fp16 skipped",
                                                    "linear/serial/n1/b32/fp32 ok"});
   CHECK_THAT(file["runs"][0]["reason"].get<std::string>(), Contains("fp16"));
@@ -127,11 +134,7 @@ TEST_CASE("a sweep over ranks adds its baseline, and compares with it", "[workfl
   const std::vector<std::string> arguments{
       "-w", "linear",  "-s",  "ddp", "-n",     "1,2", "--threads", "1",       "--rounds",
       "3",  "--steps", "200", "-o",  "s.json", "-o",  "s.csv",     "--resume"};
-  const ProgramResult result = sweep(place, arguments);
-  CAPTURE(result.errors);
-  REQUIRE(result.exit_code == 0);
-  const nlohmann::json file = place.json("s.json");
-  check_schema(file);
+  const auto [result, file] = swept(place, arguments);
   CHECK(one_thread_statuses(file) ==
         std::vector<std::string>{"linear/serial/n1/b32/fp32/threads=1 ok",
                                  "linear/ddp/n1/b32/fp32/threads=1 ok",
@@ -179,13 +182,9 @@ std::ptrdiff_t count_clean(const nlohmann::json& run) {
 TEST_CASE("a sweep in turns calls nothing clean of unknown load, and rests a row on one basis",
           "[workflows]") {
   const RunCommand place;
-  const ProgramResult result =
-      sweep(place, {"-w", "linear", "-s", "ddp", "-n", "1,2", "--threads", "1", "--rounds", "3",
+  const auto [result, file] =
+      swept(place, {"-w", "linear", "-s", "ddp", "-n", "1,2", "--threads", "1", "--rounds", "3",
                     "--max-time", "3", "-o", "s.json"});
-  CAPTURE(result.errors);
-  REQUIRE(result.exit_code == 0);
-  const nlohmann::json file = place.json("s.json");
-  check_schema(file);
   const nlohmann::json& baseline = file["runs"][0];
   for (const nlohmann::json& run : file["runs"]) {
     for (const nlohmann::json& slice : run["samples"]["slices"])
@@ -202,13 +201,9 @@ TEST_CASE("a sweep in turns calls nothing clean of unknown load, and rests a row
 
 TEST_CASE("strong scaling skips ranks that cannot share the batch", "[workflows]") {
   const RunCommand place;
-  const ProgramResult result =
-      sweep(place, {"-w", "linear", "-s", "ddp", "-n", "2,3", "--scaling", "strong", "--threads",
+  const auto [result, file] =
+      swept(place, {"-w", "linear", "-s", "ddp", "-n", "2,3", "--scaling", "strong", "--threads",
                     "1", "--rounds", "1", "--steps", "50", "-o", "s.json"});
-  CAPTURE(result.errors);
-  REQUIRE(result.exit_code == 0);
-  const nlohmann::json file = place.json("s.json");
-  check_schema(file);
   CHECK(one_thread_statuses(file) ==
         std::vector<std::string>{"linear/serial/n1/b32/fp32/threads=1 ok",
                                  "linear/ddp/n2/b16/fp32/threads=1 ok",
@@ -337,12 +332,10 @@ TEST_CASE("JSON takes standard output of a sweep, and the table moves out of its
 
 TEST_CASE("a row that fails is a row of the result", "[workflows]") {
   const RunCommand place;
-  const ProgramResult result = sweep(place, {"-w", "linear", "-b", "32,1000000000000", "--rounds",
-                                             "1", "--steps", "20", "-o", "s.json"});
-  CAPTURE(result.errors);
-  CHECK(result.exit_code == 2);
-  const nlohmann::json file = place.json("s.json");
-  check_schema(file);
+  const auto [result, file] = swept(
+      place,
+      {"-w", "linear", "-b", "32,1000000000000", "--rounds", "1", "--steps", "20", "-o", "s.json"},
+      2);
   CHECK(file["runs"][0]["status"] == "ok");
   CHECK(file["runs"][1]["status"] == "failed");
   CHECK_THAT(file["runs"][1]["reason"].get<std::string>(), Contains("of memory"));
@@ -351,13 +344,9 @@ TEST_CASE("a row that fails is a row of the result", "[workflows]") {
 
 TEST_CASE("a sweep skips ranks that the samples cannot fill, with the remedy", "[workflows]") {
   const RunCommand place;
-  const ProgramResult result =
-      sweep(place, {"-w", "linear", "-s", "ddp", "-n", "1,4", "--samples", "64", "-b", "32",
+  const auto [result, file] =
+      swept(place, {"-w", "linear", "-s", "ddp", "-n", "1,4", "--samples", "64", "-b", "32",
                     "--threads", "1", "--rounds", "1", "--steps", "20", "-o", "s.json"});
-  CAPTURE(result.errors);
-  CHECK(result.exit_code == 0);
-  const nlohmann::json file = place.json("s.json");
-  check_schema(file);
   CHECK(one_thread_statuses(file) ==
         std::vector<std::string>{"linear/serial/n1/b32/fp32/threads=1/samples=64 ok",
                                  "linear/ddp/n1/b32/fp32/threads=1/samples=64 ok",
@@ -566,10 +555,7 @@ TEST_CASE("a sweep over several hosts tells what is lost between them", "[workfl
 
 TEST_CASE("a launcher that starts other ranks than a row has fails it", "[workflows]") {
   const RunCommand place;
-  const ProgramResult result = sweep(place, launched_sweep("env RANKS={n}"));
-  CAPTURE(result.errors);
-  CHECK(result.exit_code == 2);
-  const nlohmann::json file = place.json("s.json");
+  const auto [result, file] = swept(place, launched_sweep("env RANKS={n}"), 2);
   CHECK(file["runs"][1]["status"] == "ok");
   CHECK(file["runs"][2]["status"] == "failed");
   CHECK_THAT(file["runs"][2]["reason"].get<std::string>(),
@@ -578,10 +564,7 @@ TEST_CASE("a launcher that starts other ranks than a row has fails it", "[workfl
 
 TEST_CASE("a launcher that is not there fails the rows that need it", "[workflows]") {
   const RunCommand place;
-  const ProgramResult result = sweep(place, launched_sweep("no-such-launcher -n {n}"));
-  CAPTURE(result.errors);
-  CHECK(result.exit_code == 2);
-  const nlohmann::json file = place.json("s.json");
+  const auto [result, file] = swept(place, launched_sweep("no-such-launcher -n {n}"), 2);
   CHECK(file["runs"][0]["status"] == "ok");
   CHECK_THAT(file["runs"][2]["reason"].get<std::string>(),
              Contains("exit code 127") && Contains("no-such-launcher"));
