@@ -14,6 +14,7 @@
 #include "src/base/host.h"
 #include "src/base/log.h"
 #include "src/base/rough_duration.h"
+#include "src/base/units.h"
 #include "src/cli/comm_rank.h"
 #include "src/cli/comm_result.h"
 #include "src/cli/command_table.h"
