@@ -66,10 +66,10 @@ std::optional<struct stat> status_of(const fs::path& path) {
 
 /// All of `from`, to the end of `to`. 0, or the error number of what went wrong.
 int copy_all(int from, int to) {
-  constexpr std::size_t kPiece = std::size_t{1} << 30U;
+  constexpr std::size_t kMostAtOnce = std::size_t{1} << 30U;
   off_t offset = 0;
   for (;;) {
-    const ssize_t copied = sendfile(to, from, &offset, kPiece);
+    const ssize_t copied = sendfile(to, from, &offset, kMostAtOnce);
     if (copied < 0 && errno != EINTR) return errno;
     if (copied == 0) return 0;
   }

@@ -152,13 +152,11 @@ TEST_CASE("where nothing is shown nothing is counted or announced") {
   CHECK(capture.text().empty());
 }
 
-TEST_CASE("progress that another process shows says whose it is") {
-  testing::FakeClock clock;
-  const testing::CapturedStream capture;
-  Progress progress(clock, capture.stream(), true, "repetition 3 of 5, 21.3 k samples/s ± 0.8 %");
-  CHECK(progress.visible());
-  progress.begin("measuring");
-  progress.update(0.5);
+TEST_CASE_METHOD(Shown, "progress that another process shows says whose it is") {
+  Progress other(clock, capture.stream(), true, "repetition 3 of 5, 21.3 k samples/s ± 0.8 %");
+  CHECK(other.visible());
+  other.begin("measuring");
+  other.update(0.5);
   CHECK(line() == "repetition 3 of 5, 21.3 k samples/s ± 0.8 %: measuring  50 %\x1b[K");
 }
 
