@@ -29,6 +29,11 @@ void Optimizer::update_piece(std::span<const float> /*gradients*/, Range /*piece
   ensure(false, "optimizers that take pieces are asked to");
 }
 
+void Optimizer::step_in(Queue& /*queue*/, Range /*slice*/, Size /*step*/,
+                        float /*gradient_scale*/) {
+  ensure(false, "optimizers of devices that have a queue beside the one for computing use it");
+}
+
 int OptimizerSpec::state_arenas() const {
   if (kind != OptimizerKind::sgd) return 2;
   return momentum != 0 ? 1 : 0;

@@ -7,6 +7,7 @@
 
 #include "kernels/operator.h"
 #include "src/base/size.h"
+#include "src/device/queue.h"
 
 namespace ptbench {
 
@@ -56,8 +57,11 @@ class Optimizer {
   /// As `step_by` of that piece, on the calling thread alone. Several threads may update different
   /// pieces at once.
   virtual void update_piece(std::span<const float> gradients, Range piece, Size step);
-  /// Where `step` was recorded (Queue::keep): tells the device, before it is done again, with what
-  /// arguments it is done.
+  /// As `step`, on another queue than compute(), for devices that have one (Device::beside). That
+  /// queue has been ordered after prepare() with these arguments.
+  virtual void step_in(Queue& queue, Range slice, Size step, float gradient_scale = 1);
+  /// Tells the device, by compute(), with what arguments updates to come are done: before those
+  /// that were recorded (Queue::keep) are done again, and before those on another queue.
   virtual void prepare(Size /*step*/, float /*gradient_scale*/ = 1) {}
 };
 

@@ -43,6 +43,26 @@ std::vector<Range> join_and_cut(const std::vector<Range>& announced, Size first_
   return buckets;
 }
 
+/// The same arena in buckets that divide into equal parts of whole lines.
+std::vector<Range> with_equal_parts(const std::vector<Range>& buckets, Size parts) {
+  if (parts == 1 || buckets.empty()) return buckets;
+  const Size unit = parts * kLine;
+  const Size elements = buckets.back().end;
+  const Size rest = elements / kLine * kLine % unit;
+  std::vector<Range> moved;
+  Size begin = 0;
+  const auto cut_at = [&](Size end) {
+    if (end > begin) moved.push_back({begin, end});
+    begin = std::max(begin, end);
+  };
+  cut_at(rest);
+  for (const Range& bucket : buckets)
+    if (bucket.end > rest) cut_at(rest + (bucket.end - rest) / unit * unit);
+  if (moved.empty()) return {{0, elements}};
+  moved.back().end = elements;
+  return moved;
+}
+
 /// Buckets, and the limit that cut them.
 struct Cut {
   std::vector<Range> buckets;
@@ -50,11 +70,14 @@ struct Cut {
 };
 
 /// The limit is doubled until there are no more than kMostBuckets.
-Cut cut_within(const std::vector<Range>& announced, Size first_limit, Size limit) {
-  Cut cut{.buckets = join_and_cut(announced, first_limit, limit), .limit = limit};
+Cut cut_within(const std::vector<Range>& announced, Size first_limit, Size limit, Size parts) {
+  const auto cut_by = [&](Size tried) {
+    return with_equal_parts(join_and_cut(announced, first_limit, tried), parts);
+  };
+  Cut cut{.buckets = cut_by(limit), .limit = limit};
   while (static_cast<Size>(cut.buckets.size()) > kMostBuckets) {
     cut.limit *= 2;
-    cut.buckets = join_and_cut(announced, first_limit, cut.limit);
+    cut.buckets = cut_by(cut.limit);
   }
   return cut;
 }
@@ -72,16 +95,20 @@ void check(Size elements, const std::vector<Range>& announced) {
 }  // namespace
 
 std::vector<Range> plan_buckets(Size elements, const std::vector<Range>& announced,
-                                Bytes first_bucket_bytes, Bytes bucket_bytes) {
+                                Bytes first_bucket_bytes, Bytes bucket_bytes, Size parts) {
   check(elements, announced);
-  return cut_within(announced, limit_of(first_bucket_bytes), limit_of(bucket_bytes)).buckets;
+  return cut_within(announced, limit_of(first_bucket_bytes), limit_of(bucket_bytes), parts).buckets;
+}
+
+Size bucket_parts(const Communicator& communicator) {
+  return communicator.works_on_device() ? communicator.world_size() : 1;
 }
 
 Bytes bucket_limit(Size elements, const std::vector<Range>& announced, Bytes first_bucket_bytes,
-                   Bytes bucket_bytes) {
+                   Bytes bucket_bytes, Size parts) {
   check(elements, announced);
   const Size wanted = limit_of(bucket_bytes);
-  const Size limit = cut_within(announced, limit_of(first_bucket_bytes), wanted).limit;
+  const Size limit = cut_within(announced, limit_of(first_bucket_bytes), wanted, parts).limit;
   return limit == wanted ? bucket_bytes : float_bytes(limit);
 }
 

@@ -36,8 +36,10 @@ class Ddp final : public Distributed {
       : Distributed(std::move(context)),
         buckets_(planned_buckets()),
         reductions_(buckets_.size()),
-        own_parts_(parts_of_this_rank()) {
+        own_parts_(parts_of_this_rank()),
+        beside_(queue_beside_backward()) {
     if (!is_alone()) replica().divide_updates(own_parts_);
+    if (beside_ != nullptr) updated_ = beside_->make_event();
   }
 
   [[nodiscard]] std::vector<Range> updated_slices() override { return own_parts_; }
@@ -56,6 +58,7 @@ class Ddp final : public Distributed {
     for (; started_ < buckets_.size(); ++started_) {
       const PhaseScope scope(timer(), StepPhase::communication, bytes_of(buckets_[started_]));
       start_reduction(started_, ready);
+      if (beside_ != nullptr) update_beside(started_);
     }
     started_ = 0;
   }
@@ -67,10 +70,22 @@ class Ddp final : public Distributed {
     };
     if (!is_final()) return;
     const Event& event = ready();
+    start_loss(event);
     for (; is_final(); ++started_) {
       const BucketScope scope(timer(), bytes_of(buckets_[started_]));
       start_reduction(started_, &event);
+      if (beside_ != nullptr) update_beside(started_);
     }
+  }
+
+  /// As soon as the bucket is reduced, whatever backward does, which is done with its parameters:
+  /// updates this rank's part and gathers all of it.
+  void update_beside(std::size_t bucket) {
+    communicator().order(*beside_, reductions_[bucket], options().timeout);
+    const Range part = own_part(buckets_[bucket]);
+    if (!part.empty()) replica().update_beside(part, next_update());
+    beside_->record(*updated_);
+    gathered_ = communicator().start_all_gather(parameters(buckets_[bucket]), updated_.get());
   }
 
   void start_reduction(std::size_t bucket, const Event* ready) {
@@ -85,6 +100,7 @@ class Ddp final : public Distributed {
 
   /// While this rank updates its part of a bucket, others may still sum theirs of the next.
   std::optional<Communicator::Ticket> update(Size step) override {
+    if (beside_ != nullptr) return gathered_;
     std::optional<Communicator::Ticket> last;
     if (is_alone() && !replica().updates_early()) replica().optimizer_step(replica().all(), step);
     for (std::size_t i = 0; i < buckets_.size(); ++i) {
@@ -100,11 +116,20 @@ class Ddp final : public Distributed {
   /// Without other ranks nothing is reduced, and updates are those of a replica by itself.
   [[nodiscard]] bool is_alone() { return communicator().world_size() == 1; }
 
+  /// For updates while backward goes on; null: they follow it. By what all ranks know, since they
+  /// gather buckets in the same order.
+  [[nodiscard]] Queue* queue_beside_backward() {
+    const bool is_used = !is_alone() && options().overlap && communicator().works_on_device() &&
+                         replica().updates_beside();
+    return is_used ? replica().device().beside() : nullptr;
+  }
+
   /// None where there are no other ranks.
   [[nodiscard]] std::vector<Range> planned_buckets() {
     if (is_alone()) return {};
     return plan_buckets(replica().all().size(), slices_of_backward(replica().program().plan()),
-                        options().first_bucket_bytes, options().bucket_bytes);
+                        options().first_bucket_bytes, options().bucket_bytes,
+                        bucket_parts(communicator()));
   }
 
   /// What a reduce-scatter leaves on this rank and an all-gather takes from it.
@@ -127,7 +152,10 @@ class Ddp final : public Distributed {
   std::vector<Range> buckets_;
   std::vector<Communicator::Ticket> reductions_;  ///< by bucket, of this step
   std::vector<Range> own_parts_;                  ///< of buckets, ascending
-  std::size_t started_ = 0;                       ///< buckets, in this backward pass
+  Queue* beside_;                                 ///< that updates beside backward; null: none does
+  std::unique_ptr<Event> updated_;                ///< recorded there for each bucket
+  std::optional<Communicator::Ticket> gathered_ = std::nullopt;  ///< the last, of these updates
+  std::size_t started_ = 0;                                      ///< buckets, in this backward pass
 };
 
 }  // namespace

@@ -151,13 +151,19 @@ void Distributed::order(Communicator::Ticket ticket) {
 }
 
 /// By the deadline that a queue does not know.
-void Distributed::wait_for_sums() {
-  if (sums_) communicator_.wait(*sums_, options_.timeout);
+void Distributed::wait_for_operations() {
+  if (last_) communicator_.wait(*last_, options_.timeout);
 }
 
 void Distributed::sum_over_ranks(std::span<float> cell) {
-  sums_ = communicator_.start_all_reduce(values_of(cell), {}, after_given());
-  order(*sums_);
+  last_ = communicator_.start_all_reduce(values_of(cell), {}, after_given());
+  order(*last_);
+}
+
+void Distributed::start_loss(const Event& ready) {
+  if (sums_loss_ || !communicator_.works_on_device()) return;
+  last_ = communicator_.start_all_reduce(values_of(replica_->loss()), {}, &ready);
+  sums_loss_ = true;
 }
 
 void Distributed::check_agreement() {
@@ -195,7 +201,7 @@ void Distributed::share_first_parameters() {
 
 void Distributed::share_running_statistics() {
   const auto statistics = std::as_writable_bytes(replica_->program().running_statistics());
-  if (statistics.empty() || communicator_.world_size() == 1) return;
+  if (statistics.empty() || !options_.broadcast_buffers || communicator_.world_size() == 1) return;
   const PhaseScope scope(timer(), StepPhase::communication, statistics.size());
   communicator_.order(replica_->queue(),
                       communicator_.start_broadcast(statistics, kRoot, after_given()),
@@ -211,7 +217,6 @@ bool Distributed::record_steps() {
 void Distributed::take_step() {
   const WatchScope watched(communicator_, timer());
   if (steps() == 0) share_first_parameters();
-  if (options_.broadcast_buffers) share_running_statistics();
   const bool records = records_ && !is_observed();
   // Once the first step has opened all connections.
   if (records && steps() > 0 && !replica_->has_recorded_steps()) record_step();
@@ -224,44 +229,71 @@ void Distributed::take_step() {
 }
 
 void Distributed::make_step() {
+  share_running_statistics();
   if (communicator_.world_size() == 1 && replica_->updates_in_backward()) {
     replica_->make_step(next_update());
     if (PhaseTimer* const observing = timer()) observing->arrive();
     count_update();
     return;
   }
+  replica_->prepare_update(next_update());
   replica_->compute_gradients(
       [this](Range slice, Program::ReadyMark ready) { on_gradients(slice, ready); });
-  on_backward_end();
+  end_backward();
   if (is_observed()) timer()->arrive();
   const bool scales = !replica_->updates_slice_by_slice();
   if (scales) find_non_finite();
   const bool finite = !scales || read_finite();
+  std::optional<Communicator::Ticket> last;
   if (finite) {
-    (void)update(next_update());
+    last = update(next_update());
     count_update();
   }
   if (scales) replica_->finish_scaled_step(finite);
-  // Orders the queue after what `update` has started, too: tickets are in order.
-  sum_over_ranks(replica_->loss());
+  end_update(last);
+}
+
+/// Behind what strategies start, whose updates need not wait for it.
+void Distributed::end_backward() {
+  on_backward_end();
+  if (communicator_.works_on_device() && !sums_loss_) start_loss(*after_given());
+  sums_loss_ = false;
+}
+
+/// `last`: of the update. Orders the queue after all operations of the step: tickets are in order.
+void Distributed::end_update(std::optional<Communicator::Ticket> last) {
+  if (!communicator_.works_on_device()) return sum_over_ranks(replica_->loss());
+  last_ = std::max(last_, last);
+  order(*last_);
 }
 
 /// Whether gradients are finite the device finds out itself: an update leaves all as it is where
-/// they are not.
+/// they are not. A world of one has nothing to sum.
 void Distributed::record_step() {
   replica_->record_step(
-      next_update(), [this](Range slice, Program::ReadyMark ready) { on_gradients(slice, ready); },
-      [this] {
-        on_backward_end();
-        if (!replica_->updates_slice_by_slice()) find_non_finite();
-        if (const auto last = update(next_update())) order(*last);
-      });
-  sums_.reset();  // of what was not done
+      next_update(),
+      {.begin = [this] { share_running_statistics(); },
+       .ready = [this](Range slice, Program::ReadyMark ready) { on_gradients(slice, ready); },
+       .update = [this] { record_update(); }});
+  last_.reset();  // of what was not done
 }
 
+void Distributed::record_update() {
+  end_backward();
+  if (!replica_->updates_slice_by_slice()) find_non_finite();
+  const auto last = update(next_update());
+  if (communicator_.works_on_device())
+    end_update(last);
+  else if (last)
+    order(*last);
+}
+
+/// Collectives are part of what was recorded. Behind them comes an operation without values: a
+/// ticket by which a reader waits with a deadline, and which tells the ranks that did not come.
 void Distributed::replay_step() {
   replica_->replay_step(next_update());
-  sum_over_ranks(replica_->loss());
+  if (communicator_.works_on_device())
+    last_ = communicator_.start_all_reduce(values_of(std::span<float>()), {}, after_given());
   const bool scales = !replica_->updates_slice_by_slice();
   const bool was_made = !scales || read_finite();
   if (was_made) count_update();
@@ -269,7 +301,7 @@ void Distributed::replay_step() {
 }
 
 float Distributed::read_loss() {
-  wait_for_sums();
+  wait_for_operations();
   return replica_->read_loss();
 }
 
@@ -293,7 +325,7 @@ void Distributed::find_non_finite() {
 }
 
 bool Distributed::read_finite() {
-  wait_for_sums();
+  wait_for_operations();
   return replica_->read_finite();
 }
 

@@ -56,6 +56,10 @@ class Distributed : public Strategy {
   /// What the replica's queue is given from now on begins after that operation. Time on this thread
   /// is the phase communication.
   void order(Communicator::Ticket ticket);
+  /// Starts to sum the loss over ranks, where the communicator works on the device, after `ready`,
+  /// once in a step: within backward where that communicates, else it is started behind it. On the
+  /// host, which would compute no further meanwhile, it is the last that a step does.
+  void start_loss(const Event& ready);
 
  private:
   /// Backward has announced the gradients of `slice`, which are final after `ready`: starts what
@@ -75,14 +79,17 @@ class Distributed : public Strategy {
   void take_step() override;
   void make_step();
   void record_step();
+  void record_update();
   void replay_step();
+  void end_backward();
+  void end_update(std::optional<Communicator::Ticket> last);
   float read_loss() override;
   void check_agreement();
   [[nodiscard]] std::vector<std::uint64_t> of_all_ranks(const std::vector<std::uint64_t>& own);
   void share_first_parameters();
   void share_running_statistics();
   void sum_over_ranks(std::span<float> cell);
-  void wait_for_sums();
+  void wait_for_operations();
   void find_non_finite();
   [[nodiscard]] bool read_finite();
   void after_observed_step() override;
@@ -93,7 +100,8 @@ class Distributed : public Strategy {
   DdpOptions options_;
   std::vector<double> arrivals_;                             ///< of an observed step, by rank
   std::unique_ptr<Event> given_;                             ///< recorded for each collective
-  std::optional<Communicator::Ticket> sums_ = std::nullopt;  ///< of single values, the last
+  std::optional<Communicator::Ticket> last_ = std::nullopt;  ///< that a reader has to wait for
+  bool sums_loss_ = false;                                   ///< in this step, already
   bool records_ = false;
 };
 

@@ -110,26 +110,34 @@ void Replica::compute_gradients(GradientsReady ready) {
     compute(micro_batch, ready);
     end_micro_batch(micro_batch);
   }
-  add_up_losses();
 }
 
 void Replica::apply_loss_scale() {
   if (scaler_.active()) program_.set_loss_scale(scaler_.scale());
 }
 
+/// The loss is whole before the last backward pass, so that ranks can sum it meanwhile.
 void Replica::compute(Size micro_batch, GradientsReady ready) {
   forward(micro_batch);
-  if (is_last(micro_batch))
+  if (is_last(micro_batch)) {
+    keep_loss(micro_batch);
+    add_up_losses();
     backward(micro_batch, ready);
-  else
+  } else {
     backward(micro_batch, [](Range, Program::ReadyMark) {});
+  }
 }
 
-/// Keeps the micro-batch's loss, which the next one overwrites.
-void Replica::end_micro_batch(Size micro_batch) {
+/// The next micro-batch overwrites it.
+void Replica::keep_loss(Size micro_batch) {
   if (losses_.size() > 1)
     queue().copy(std::as_bytes(program_.loss()),
                  std::as_writable_bytes(losses_.subspan(static_cast<std::size_t>(micro_batch), 1)));
+}
+
+/// A recording serves several micro-batches, but for the last: their losses are kept here.
+void Replica::end_micro_batch(Size micro_batch) {
+  if (!is_last(micro_batch)) keep_loss(micro_batch);
   if (after_micro_batch_) after_micro_batch_(micro_batch);
 }
 
@@ -191,35 +199,34 @@ std::size_t Replica::recording_of(Size micro_batch) const {
 }
 
 void Replica::record_step(Size step) {
-  record_step(
-      step, [&](Range slice, Program::ReadyMark) { update_early(slice, step); },
-      [&] { update_late(step); });
+  const auto ready = [&](Range slice, Program::ReadyMark) { update_early(slice, step); };
+  record_step(step, {.begin = [] {}, .ready = ready, .update = [&] { update_late(step); }});
 }
 
 /// The optimizer is told the step beforehand: recorded, that would be told again in each replay.
-void Replica::record_step(Size step, GradientsReady ready, FunctionRef<void()> update) {
+void Replica::record_step(Size step, const RecordedParts& parts) {
   ensure(can_record_steps(), "steps that the host decides nothing in are recorded");
   recordings_.clear();
-  optimizer_->prepare(step, 1 / scaler_.scale());
+  prepare_update(step);
   program_.parameters_changed();  // as before each first micro-batch
   for (Size micro_batch = 0; micro_batch < step_.accumulation_steps; ++micro_batch)
     if (recording_of(micro_batch) == recordings_.size())
       recordings_.push_back(queue().keep([&] {
-        compute(micro_batch, ready);
-        if (is_last(micro_batch)) update();
+        if (micro_batch == 0) parts.begin();
+        compute(micro_batch, parts.ready);
+        if (is_last(micro_batch)) parts.update();
       }));
 }
 
 void Replica::replay_step(Size step) {
   apply_loss_scale();
-  optimizer_->prepare(step, 1 / scaler_.scale());
+  prepare_update(step);
   for (Size micro_batch = 0; micro_batch < step_.accumulation_steps; ++micro_batch) {
     load(micro_batch);
     recordings_[recording_of(micro_batch)]->replay();
     end_micro_batch(micro_batch);
   }
   program_.parameters_changed();  // for who evaluates the model after it
-  add_up_losses();
 }
 
 float Replica::read_loss() const {
@@ -280,10 +287,26 @@ bool Replica::read_finite() const {
   return non_finite_.values().front() == 0;
 }
 
-void Replica::optimizer_step(Range slice, Size step) {
-  const PhaseScope scope(timer_, StepPhase::optimizer, bytes_of(slice));
+void Replica::require_updated(Range slice) const {
   ensure(updated_.empty() || std::ranges::find(updated_, slice) != updated_.end(),
          "a slice is one of those that updates were divided for");
+}
+
+bool Replica::updates_beside() const {
+  return device().beside() != nullptr && updates_slice_by_slice();
+}
+
+/// Operators round changed parameters anew in their next forward pass, on the queue for computing.
+void Replica::update_beside(Range slice, Size step) {
+  const PhaseScope scope(timer_, StepPhase::optimizer, bytes_of(slice));
+  require_updated(slice);
+  optimizer_->step_in(*device().beside(), slice, step, 1 / scaler_.scale());
+  program_.parameters_changed(slice);
+}
+
+void Replica::optimizer_step(Range slice, Size step) {
+  const PhaseScope scope(timer_, StepPhase::optimizer, bytes_of(slice));
+  require_updated(slice);
   begin_drag();
   if (gradients_pass()) {
     optimizer_->step_by(program_.gradients_of(slice), slice, step);

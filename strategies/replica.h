@@ -32,6 +32,13 @@ struct StepSpec {
   }
 };
 
+/// What a strategy over several replicas puts into a step that is recorded.
+struct RecordedParts {
+  FunctionRef<void()> begin;      ///< before the first micro-batch's forward pass
+  Program::GradientsReady ready;  ///< as in Replica::compute_gradients
+  FunctionRef<void()> update;     ///< after the last micro-batch: the update, or part of it
+};
+
 /// One full copy of a model on one device, with its optimizer and its share of the data. What
 /// strategies work with: they see slices of arenas, not layers. Its calls give work to the device's
 /// queue for computing, and wait for none of it unless they say so.
@@ -61,7 +68,7 @@ class Replica {
 
   /// Runs this replica's micro-batches of the next global batch: data, forward, backward. Announces
   /// slices of the gradient arena as they become final, all of them in the last micro-batch.
-  /// loss() is this replica's share afterwards. Not where gradients pass.
+  /// loss() is this replica's share from the first of them on. Not where gradients pass.
   void compute_gradients(GradientsReady ready);
 
   /// Where no other replica has a say: compute_gradients, and the update of all parameters as
@@ -81,9 +88,8 @@ class Replica {
   /// kind of micro-batch (the first, the last, those between). After make_step of the same step,
   /// when libraries and kernels are loaded.
   void record_step(Size step);
-  /// The same of compute_gradients(ready), with what `update` gives after the last micro-batch:
-  /// update number `step`, or part of it.
-  void record_step(Size step, GradientsReady ready, FunctionRef<void()> update);
+  /// The same of compute_gradients(parts.ready), with the other parts, as update number `step`.
+  void record_step(Size step, const RecordedParts& parts);
   [[nodiscard]] bool has_recorded_steps() const { return !recordings_.empty(); }
   /// What was recorded, with another batch and as update number `step`.
   void replay_step(Size step);
@@ -107,9 +113,17 @@ class Replica {
   /// from 1. The team members who computed its gradients update it, unless divide_updates said
   /// otherwise. Where gradients pass, `slice` is the one that backward has just announced.
   void optimizer_step(Range slice, Size step);
-  /// From now on optimizer_step takes these slices only, and the members share each of them evenly,
-  /// as they do where a communicator sums it. For replicas that update a part of the arena: the
-  /// members may have computed very unequal shares of it.
+  /// Whether slices may be updated on Device::beside(), while backward goes on: it is there, and no
+  /// update is skipped.
+  [[nodiscard]] bool updates_beside() const;
+  /// Before the passes of a step in which update_beside is called; record_step does it by itself.
+  void prepare_update(Size step) { optimizer_->prepare(step, 1 / scaler_.scale()); }
+  /// As optimizer_step, of a slice that backward has announced, on Device::beside(), which has been
+  /// ordered after its gradients. It is not dragged, and no time of compute().
+  void update_beside(Range slice, Size step);
+  /// From now on updates take these slices only, and the members share each of them evenly, as they
+  /// do where a communicator sums it. For replicas that update a part of the arena: the members may
+  /// have computed very unequal shares of it.
   void divide_updates(std::vector<Range> slices);
 
   /// With loss scaling, after the gradients of `slices` are final: makes non_finite() 1 where one
@@ -168,7 +182,9 @@ class Replica {
     return micro_batch + 1 == step_.accumulation_steps;
   }
   void compute(Size micro_batch, GradientsReady ready);
+  void keep_loss(Size micro_batch);
   void end_micro_batch(Size micro_batch);
+  void require_updated(Range slice) const;
   [[nodiscard]] std::size_t recording_of(Size micro_batch) const;
   void forward(Size micro_batch);
   void forward_without_statistics();

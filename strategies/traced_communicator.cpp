@@ -100,7 +100,7 @@ void TracedCommunicator::wait(Ticket ticket, Timeout timeout) {
 
 void TracedCommunicator::order(Queue& queue, Ticket ticket, Timeout timeout) {
   inner().order(queue, ticket, timeout);
-  finish(ticket);
+  if (timer_.is_by(queue)) finish(ticket);
 }
 
 }  // namespace ptbench

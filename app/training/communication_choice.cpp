@@ -127,8 +127,9 @@ DdpOptions CommunicationChoice::decide(const std::shared_ptr<const ProgramPlan>&
                                        Choices& choices, const std::function<bool()>& keep_going) {
   DdpOptions chosen = context_.data_parallel;
   choose_buckets(choices, chosen);
-  chosen.bucket_bytes = bucket_limit(plan->arena_elements(), slices_of_backward(*plan),
-                                     chosen.first_bucket_bytes, chosen.bucket_bytes);
+  chosen.bucket_bytes =
+      bucket_limit(plan->arena_elements(), slices_of_backward(*plan), chosen.first_bucket_bytes,
+                   chosen.bucket_bytes, bucket_parts(context_.communicator));
   if (context_.config.options.overlap == OnOffAuto::automatic) {
     std::optional<bool> pays = known_overlap(choices);
     if (context_.config.device.is_emulated) pays = true;  // which has no speed to choose by

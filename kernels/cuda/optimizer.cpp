@@ -35,6 +35,19 @@ class CudaOptimizer final : public Optimizer {
       work.add(Update<UpdateRule::plain_sgd>{part, scalars_});
   }
 
+  void step_in(Queue& queue, Range slice, Size step, float gradient_scale) override {
+    if (slice.empty()) return;
+    ensure(told_ == scalars_of(spec_, step, gradient_scale), "an update beside others is prepared");
+    const ArenaSlice part = slice_of(slice);
+    const cudaStream_t stream = dynamic_cast<CudaQueue&>(queue).stream();
+    if (spec_.kind != OptimizerKind::sgd)
+      adam(part, scalars_, stream);
+    else if (part.first != nullptr)
+      momentum_sgd(part, scalars_, stream);
+    else
+      plain_sgd(part, scalars_, stream);
+  }
+
   void prepare(Size step, float gradient_scale) override {
     const OptimizerScalars scalars = scalars_of(spec_, step, gradient_scale);
     if (told_ == scalars) return;

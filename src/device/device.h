@@ -82,6 +82,9 @@ class Device {
   [[nodiscard]] virtual Queue& compute() = 0;
   /// For copies beside them.
   [[nodiscard]] virtual Queue& transfer() = 0;
+  /// For small work that need not wait until compute() has done all that it was given, and goes
+  /// first where both have some. Null: the device has no such queue.
+  [[nodiscard]] virtual Queue* beside() { return nullptr; }
   /// Blocks the host until all work of all queues is done.
   virtual void finish() = 0;
 

@@ -56,6 +56,10 @@ class PhaseTimer final : private WorkObserver {
   /// take is the phase `communication` then.
   [[nodiscard]] WorkObserver* collectives() { return queue_ == nullptr ? nullptr : this; }
 
+  /// Whether phases are what lies between events in that queue, or what the host spends in them.
+  [[nodiscard]] bool is_by(const Queue& queue) const {
+    return queue_ == nullptr || queue_ == &queue;
+  }
   /// Where phases are kept one by one; null: nowhere.
   [[nodiscard]] TraceRecorder* trace() const { return trace_; }
   // What only a trace shows, so that it is for timers with one: a part of a phase in which the

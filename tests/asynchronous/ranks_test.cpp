@@ -1,9 +1,11 @@
 // Strategies over several ranks, each on a device that works later, with a communicator of that
 // device: bit by bit what they give on CPUs, in every order that is allowed.
+#include <algorithm>
 #include <array>
 #include <catch2/catch.hpp>
 #include <chrono>
 #include <span>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -221,19 +223,101 @@ TEST_CASE("a trace has the collectives of late devices as they did them, each af
   }
 }
 
+/// Notes what is started, and which queue is ordered after it.
+class NotedCalls final : public PassingCommunicator {
+ public:
+  NotedCalls(Communicator& inner, Device& device, std::vector<std::string>& calls)
+      : PassingCommunicator(inner), device_(device), calls_(calls) {}
+  [[nodiscard]] Ticket start_all_reduce(ptbench::Values values, Reduction reduction,
+                                        const Event* after) override {
+    note("all_reduce", values);
+    return inner().start_all_reduce(values, reduction, after);
+  }
+  [[nodiscard]] Ticket start_reduce_scatter(ptbench::Values values, Reduction reduction,
+                                            const Event* after) override {
+    note("reduce_scatter", values);
+    return inner().start_reduce_scatter(values, reduction, after);
+  }
+  [[nodiscard]] Ticket start_all_gather(ptbench::Values values, const Event* after) override {
+    note("all_gather", values);
+    return inner().start_all_gather(values, after);
+  }
+  void order(Queue& queue, Ticket ticket, Timeout timeout) override {
+    calls_.emplace_back(&queue == device_.beside() ? "order beside" : "order");
+    inner().order(queue, ticket, timeout);
+  }
+
+ private:
+  void note(const char* name, ptbench::Values values) {
+    calls_.push_back(name + (" " + std::to_string(values.count())));
+  }
+
+  Device& device_;
+  std::vector<std::string>& calls_;
+};
+
+/// What ddp calls in its second step, on a device that communicates by itself.
+std::vector<std::string> calls_of_ddp(const RanksSpec& spec, Size rank) {
+  std::vector<std::vector<std::string>> calls(static_cast<std::size_t>(spec.world_size));
+  run_deferred_ranks(spec.world_size, Eagerness::none, [&](const DeferredRank& own) {
+    auto& noted = calls[static_cast<std::size_t>(own.control.rank())];
+    NotedCalls communicator(own.communicator, own.backend.device(), noted);
+    RankTraining training(mlp_graph(), spec, own.backend, communicator, own.control);
+    (void)training.strategy().step();
+    noted.clear();
+    (void)training.strategy().step();
+  });
+  return calls[static_cast<std::size_t>(rank)];
+}
+
+TEST_CASE("on a device ddp updates and gathers each bucket while backward goes on") {
+  const Size world_size = GENERATE(2, 3);
+  RanksSpec spec = spec_of(ddp_strategy(), world_size);
+  const auto is_of = [](const char* name) {
+    return [name](const std::string& call) { return call.starts_with(name); };
+  };
+  for (const Size rank : {Size{0}, world_size - 1}) {
+    CAPTURE(world_size, rank);
+    spec.options.overlap = true;
+    std::vector<std::string> calls = calls_of_ddp(spec, rank);
+    // The loss first, then bucket by bucket; computing waits but once, for the last.
+    REQUIRE(calls.size() >= 2 + 3 * 3);
+    CHECK(calls.front() == "all_reduce 1");
+    CHECK(calls.back() == "order");
+    REQUIRE(calls.size() % 3 == 2);
+    for (std::size_t i = 1; i + 1 < calls.size(); i += 3) {
+      CHECK_THAT(calls[i], Catch::StartsWith("reduce_scatter "));
+      CHECK(calls[i + 1] == "order beside");
+      CHECK(calls[i + 2] == "all_gather " + calls[i].substr(calls[i].find(' ') + 1));
+    }
+    spec.options.overlap = false;
+    calls = calls_of_ddp(spec, rank);
+    const auto loss = std::ranges::find(calls, "all_reduce 1");
+    CHECK(std::count_if(calls.begin(), loss, is_of("reduce_scatter")) == loss - calls.begin());
+    CHECK(std::ranges::count(calls, "order beside") == 0);
+    CHECK(std::count_if(loss, calls.end(), is_of("all_gather")) == loss - calls.begin());
+  }
+}
+
 TEST_CASE("a wait between computing and communicating that is left out shows in the results") {
   struct Planted {
     StrategyRow row;
     Fault fault;
     std::string operation;
     bool has_statistics = false;
+    bool overlaps = true;
   };
   const Planted planted = GENERATE(values<Planted>({
       {ddp_strategy(), Fault::operation_begins_at_once, "reduce_scatter"},
       {ddp_strategy(), Fault::operation_begins_at_once, "all_gather"},
       {ddp_strategy(), Fault::operation_is_not_waited_for, "broadcast", true},
+      {ddp_strategy(), Fault::operation_begins_at_once, "all_reduce"},
       {ddp_strategy(), Fault::operation_is_not_waited_for, "reduce_scatter"},
-      {ddp_strategy(), Fault::operation_is_not_waited_for, "all_reduce"},
+      {ddp_strategy(), Fault::operation_is_not_waited_for, "all_gather"},
+      {ddp_strategy(), Fault::operation_begins_at_once, "reduce_scatter", false, false},
+      {ddp_strategy(), Fault::operation_begins_at_once, "all_gather", false, false},
+      {ddp_strategy(), Fault::operation_is_not_waited_for, "reduce_scatter", false, false},
+      {ddp_strategy(), Fault::operation_is_not_waited_for, "all_gather", false, false},
       {ddp_flat_strategy(), Fault::operation_begins_at_once, "all_reduce"},
       {ddp_flat_strategy(), Fault::operation_is_not_waited_for, "all_reduce"},
       {ddp_central_strategy(), Fault::operation_begins_at_once, "reduce"},
@@ -241,7 +325,8 @@ TEST_CASE("a wait between computing and communicating that is left out shows in 
       {ddp_central_strategy(), Fault::operation_is_not_waited_for, "reduce"},
   }));
   CAPTURE(planted.row.name, planted.operation, static_cast<int>(planted.fault));
-  const RanksSpec spec = spec_of(planted.row, 2);
+  RanksSpec spec = spec_of(planted.row, 2);
+  spec.options.overlap = planted.overlaps;
   const Graph graph = planted.has_statistics ? conv_graph() : mlp_graph();
   const std::vector<Trained> expected = train_ranks_on_cpus(graph, spec, kSteps);
   bool shows = false;

@@ -1,4 +1,5 @@
 // What steps ask of NVIDIA's libraries, counted by a library that is preloaded.
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <cstdint>
 #include <sstream>
@@ -23,13 +24,17 @@ struct LibraryCalls {
   std::uint64_t profiled_graphs = 0;  ///< launched between the two
   std::uint64_t recorded_work = 0;    ///< kernels, copies and calls of libraries in the last graph
   std::uint64_t pageable_copies = 0;  ///< for which the host waits, asynchronous as they are
-  std::uint64_t plans = 0;            ///< that cuDNN is asked to finalize
-  std::uint64_t restored_plans = 0;   ///< out of their text
+  std::uint64_t collectives = 0;      ///< that NCCL is asked for
+  std::uint64_t reductions_to_one = 0;  ///< of them, those to one rank
+  std::uint64_t plans = 0;              ///< that cuDNN is asked to finalize
+  std::uint64_t restored_plans = 0;     ///< out of their text
 };
 
-/// Of one of several runs, which share a cache.
+/// Of one of several runs, which share a cache. Of several ranks, those of one of them.
 LibraryCalls calls_in(const RunCommand& run, const Words& words) {
-  Words command{PTBENCH_EXECUTABLE, "run", "--device", "cuda:0", "--warmup", "1"};
+  Words command{PTBENCH_EXECUTABLE, "run", "--warmup", "1"};
+  if (std::ranges::find(words, "--device") == words.end())
+    command = command + Words{"--device", "cuda:0"};
   command.insert(command.end(), words.begin(), words.end());
   const ProgramResult result =
       run_program(command, {.folder = run.path("."),
@@ -42,7 +47,8 @@ LibraryCalls calls_in(const RunCommand& run, const Words& words) {
   LibraryCalls calls;
   text >> calls.products >> calls.convolutions >> calls.waits >> calls.allocations >>
       calls.profile_begins >> calls.profile_ends >> calls.profiled_graphs >> calls.recorded_work >>
-      calls.pageable_copies >> calls.plans >> calls.restored_plans;
+      calls.pageable_copies >> calls.collectives >> calls.reductions_to_one >> calls.plans >>
+      calls.restored_plans;
   REQUIRE(text);
   return calls;
 }
@@ -111,6 +117,52 @@ TEST_CASE("larger passes are kernels of their own in a graph", "[cuda]") {
   CHECK(calls_of({"-w", "linear", "-b", "256"}, 3, "on").recorded_work == 4);
   // The input is rounded in front of the others.
   CHECK(calls_of({"-w", "linear", "--precision", "bf16"}, 3, "on").recorded_work == 2);
+}
+
+/// Of each rank in `steps` further steps.
+LibraryCalls calls_of_ranks(const RunCommand& run, const Words& words, std::uint64_t steps) {
+  constexpr std::uint64_t kFirst = 3;
+  const auto calls = [&](std::uint64_t count) {
+    return calls_in(run, words + Words{"--device", "cuda", "--verify", "off", "--steps",
+                                       std::to_string(count)});
+  };
+  const LibraryCalls fewer = calls(kFirst);
+  const LibraryCalls more = calls(kFirst + steps);
+  LibraryCalls further;
+  further.collectives = more.collectives - fewer.collectives;
+  further.reductions_to_one = more.reductions_to_one - fewer.reductions_to_one;
+  return further;
+}
+
+TEST_CASE("steps of several ranks that are graphs ask NCCL for nothing", "[cuda][ranks]") {
+  require_cuda_devices(2);
+  if (!has_emulated_devices()) skip("a real device's phases take as many steps as there is time");
+  const RunCommand run;
+  run.write("m.json", model_of_images("batch_norm"));  // has running statistics, which ranks share
+  for (const char* strategy : {"ddp", "ddp-flat", "ddp-central"})
+    for (const Words& more : {Words{}, Words{"--accumulate", "3"}, Words{"--precision", "fp16"}}) {
+      const Words words{"-w", "m.json", "-s", strategy, "-n", "2", "--graph", "on"};
+      CAPTURE(strategy, more);
+      CHECK(calls_of_ranks(run, words + more, 3).collectives == 0);
+    }
+}
+
+TEST_CASE("a bucket is one collective of NCCL each way", "[cuda][ranks]") {
+  require_cuda_devices(3);
+  if (!has_emulated_devices()) skip("a real device's phases take as many steps as there is time");
+  constexpr std::uint64_t kSteps = 2;
+  const RunCommand run;
+  run.write("m.json", model_of_images("batch_norm"));
+  for (const std::uint64_t ranks : {2U, 3U}) {
+    CAPTURE(ranks);
+    const LibraryCalls calls =
+        calls_of_ranks(run,
+                       {"-w", "m.json", "-s", "ddp", "-n", std::to_string(ranks), "--graph", "off",
+                        "--first-bucket-mb", "0.001", "--bucket-mb", "0.002"},
+                       kSteps);
+    CHECK(calls.collectives >= kSteps * 7);  // of two buckets and more, the loss and statistics
+    CHECK(calls.reductions_to_one <= kSteps * (ranks - 1));  // of lines that are left over
+  }
 }
 
 TEST_CASE("every product of a step is cuBLASLt's, and every convolution cuDNN's", "[cuda]") {

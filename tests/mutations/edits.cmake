@@ -26,6 +26,11 @@ edit(strategies/ddp.cpp
 [==[      if (!mutated("update-begins-before-reduction-ends")) order(reductions_[i]);]==])
 
 edit(strategies/ddp.cpp
+[==[    communicator().order(*beside_, reductions_[bucket], options().timeout);]==]
+[==[    if (!mutated("update-begins-before-reduction-ends"))
+      communicator().order(*beside_, reductions_[bucket], options().timeout);]==])
+
+edit(strategies/ddp.cpp
 [==[start_all_gather(parameters(buckets_[i]),]==]
 [==[start_all_gather(
           parameters(mutated("parameters-not-gathered") && i == 0 ? Range{} : buckets_[i]),]==])

@@ -84,6 +84,41 @@ TEST_CASE("there are never more buckets than can be outstanding", "[strategies]"
   CHECK(many.size() <= static_cast<std::size_t>(kMostBuckets));
 }
 
+TEST_CASE("buckets for several equal parts divide into them, a first small one aside",
+          "[strategies]") {
+  for (const std::vector<Size>& lengths :
+       {std::vector<Size>{48, 16, 1600, 16, 16, 160, 48, 32}, std::vector<Size>(40, 16),
+        std::vector<Size>{16, 1008}, std::vector<Size>{16}})
+    for (const Size parts : {2, 3, 8}) {
+      const std::vector<Range> announced = slices_of(lengths);
+      const Size elements = announced.back().end;
+      const Size unit = 16 * parts;
+      Size end = 0;
+      CAPTURE(lengths, parts);
+      for (const Range& bucket :
+           plan_buckets(elements, announced, bytes_of(64), bytes_of(256), parts)) {
+        CAPTURE(bucket.begin, bucket.end);
+        CHECK(bucket.begin == end);
+        CHECK_FALSE(bucket.empty());
+        CHECK(bucket.size() < 256 + unit);
+        if (end > 0 || elements % unit == 0)
+          for (Size part = 0; part < parts; ++part)
+            CHECK(rank_part(bucket.size(), part, parts).size() * parts == bucket.size());
+        else
+          CHECK(bucket.size() == elements % unit);
+        end = bucket.end;
+      }
+      CHECK(end == elements);
+    }
+}
+
+TEST_CASE("an arena that ends within a line leaves the last bucket unlike parts", "[strategies]") {
+  CHECK(plan_buckets(133, {{0, 64}, {64, 133}}, 1, bytes_of(64), 2) ==
+        std::vector<Range>{{0, 64}, {64, 96}, {96, 133}});
+  CHECK(plan_buckets(5, {{0, 5}}, 1, 1, 4) == std::vector<Range>{{0, 5}});
+  CHECK(plan_buckets(0, {}, 1, 1, 4).empty());
+}
+
 TEST_CASE("the limit in force is the one asked for, unless there would be too many buckets",
           "[strategies]") {
   const std::vector<Range> announced = slices_of({Size{1} << 20U, 48, 16});

@@ -25,7 +25,11 @@ class Inner {
   /// Later.
   template <class Call>
   void give(Call call) {
-    static_cast<DeferredQueue&>(device_.compute()).give([this, call] { call(*made_); });
+    give_to(device_.compute(), call);
+  }
+  template <class Call>
+  void give_to(Queue& queue, Call call) {
+    static_cast<DeferredQueue&>(queue).give([this, call] { call(*made_); });
   }
   [[nodiscard]] DeferredDevice& device() { return device_; }
 
@@ -74,6 +78,9 @@ class DeferredOptimizer final : public Optimizer {
       : inner_(device, plan) {}
   void step(Range slice, Size step, float gradient_scale) override {
     inner_.give([=](Optimizer& made) { made.step(slice, step, gradient_scale); });
+  }
+  void step_in(Queue& queue, Range slice, Size step, float gradient_scale) override {
+    inner_.give_to(queue, [=](Optimizer& made) { made.step(slice, step, gradient_scale); });
   }
 
  private:

@@ -32,6 +32,7 @@ class DeferredCommunicator final : public Communicator {
   [[nodiscard]] bool sends_values() const override { return inner_.sends_values(); }
   [[nodiscard]] Size rank() const override { return inner_.rank(); }
   [[nodiscard]] Size world_size() const override { return inner_.world_size(); }
+  [[nodiscard]] bool works_on_device() const override { return true; }
   void watch(WorkObserver* watch) override { watch_ = watch; }
   [[nodiscard]] MemorySource& memory() override { return device_.memory(); }
 

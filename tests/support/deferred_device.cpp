@@ -21,6 +21,7 @@ struct Ahead {
   bool compute = false;
   bool transfer = false;
   bool communication = false;
+  bool beside = false;
 };
 
 Ahead ahead_of(Eagerness eagerness) {
@@ -28,8 +29,10 @@ Ahead ahead_of(Eagerness eagerness) {
     case Eagerness::none: return {};
     case Eagerness::compute: return {.compute = true};
     case Eagerness::transfer: return {.transfer = true};
-    case Eagerness::all_but_compute: return {.transfer = true, .communication = true};
-    case Eagerness::all_but_communication: return {.compute = true, .transfer = true};
+    case Eagerness::all_but_compute:
+      return {.transfer = true, .communication = true, .beside = true};
+    case Eagerness::all_but_communication:
+      return {.compute = true, .transfer = true, .beside = true};
   }
   return {};
 }
@@ -182,7 +185,8 @@ DeferredDevice::DeferredDevice(DeferredWorld& world, const SiteChoice& inner)
       compute_(*this, ahead_of(world.eagerness()).compute),
       transfer_(*this, ahead_of(world.eagerness()).transfer),
       communication_(*this, ahead_of(world.eagerness()).communication),
-      queues_{&transfer_, &communication_, &compute_},
+      beside_(*this, ahead_of(world.eagerness()).beside),
+      queues_{&transfer_, &communication_, &beside_, &compute_},
       thread_([this] { work(); }) {
   try {
     run([&] { inner_ = open_site(inner); });

@@ -28,8 +28,8 @@ enum class Eagerness : std::uint8_t {
   none,                   ///< only what the host waits for is done, and what that depends on
   compute,                ///< the queue for computing runs ahead, all others are late
   transfer,               ///< the queue for copies runs ahead, all others are late
-  all_but_compute,        ///< copies and communication run ahead, computing is late
-  all_but_communication,  ///< copies and computing run ahead, communication is late
+  all_but_compute,        ///< all others run ahead, computing is late
+  all_but_communication,  ///< all others run ahead, communication is late
 };
 
 inline constexpr std::array kEveryEagerness{Eagerness::none, Eagerness::compute,
@@ -184,6 +184,7 @@ class DeferredDevice final : public Device {
   [[nodiscard]] MemorySource& page_locked_memory() override { return host_; }
   [[nodiscard]] Queue& compute() override { return compute_; }
   [[nodiscard]] Queue& transfer() override { return transfer_; }
+  [[nodiscard]] Queue* beside() override { return &beside_; }
   void finish() override;
   [[nodiscard]] DeviceConditions look() override;
 
@@ -211,6 +212,7 @@ class DeferredDevice final : public Device {
   DeferredQueue compute_;
   DeferredQueue transfer_;
   DeferredQueue communication_;
+  DeferredQueue beside_;
   std::vector<DeferredQueue*> queues_;
   bool stops_ = false;
   std::chrono::steady_clock::time_point asked_ = std::chrono::steady_clock::now();  ///< last

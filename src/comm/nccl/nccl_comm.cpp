@@ -13,16 +13,6 @@
 namespace ptbench::nccl {
 namespace {
 
-/// Kernels of NCCL are few and wait for each other: they go before those that compute.
-OwnedStream make_urgent_stream() {
-  int lowest = 0;
-  int highest = 0;
-  PTBENCH_CUDA(cudaDeviceGetStreamPriorityRange(&lowest, &highest));
-  cudaStream_t stream = nullptr;
-  PTBENCH_CUDA(cudaStreamCreateWithPriority(&stream, cudaStreamNonBlocking, highest));
-  return OwnedStream(stream);
-}
-
 ncclConfig_t answering_at_once() {
   ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
   config.blocking = 0;
@@ -36,6 +26,7 @@ NcclComm::NcclComm(NcclRank& rank,
                    Communicator::Timeout timeout)
     : rank_(rank) {
   rank_.make_current();
+  // Kernels of NCCL are few and wait for each other: they go before those that compute.
   stream_ = make_urgent_stream();
   ncclConfig_t config = answering_at_once();
   try {

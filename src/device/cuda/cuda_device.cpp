@@ -20,6 +20,7 @@ CudaDevice::CudaDevice(int index)
     : index_(made_current(index)),
       compute_(index),
       transfer_(index),
+      beside_(index, make_urgent_stream()),
       memory_(index, compute_.stream()),
       watch_(index) {
   cudaDeviceProp properties{};

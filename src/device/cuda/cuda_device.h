@@ -10,7 +10,8 @@
 
 namespace ptbench {
 
-/// A GPU with one stream for computing and one for copies. Its memory is its own.
+/// A GPU with one stream for computing, one for copies and an urgent one beside them. Its memory is
+/// its own.
 class CudaDevice final : public Device {
  public:
   /// `index` counts the devices that CUDA_VISIBLE_DEVICES leaves, from 0; it is one of them.
@@ -28,6 +29,7 @@ class CudaDevice final : public Device {
   [[nodiscard]] MemorySource& page_locked_memory() override { return page_locked_memory_; }
   [[nodiscard]] CudaQueue& compute() override { return compute_; }
   [[nodiscard]] Queue& transfer() override { return transfer_; }
+  [[nodiscard]] Queue* beside() override { return &beside_; }
   void finish() override;
   [[nodiscard]] DeviceConditions look() override;
   [[nodiscard]] std::optional<WatchGap> throttling_gap() const override {
@@ -57,6 +59,7 @@ class CudaDevice final : public Device {
   int multiprocessors_ = 0;
   CudaQueue compute_;
   CudaQueue transfer_;
+  CudaQueue beside_;
   CudaMemorySource memory_;
   PageLockedMemorySource page_locked_memory_;
   GpuTelemetry watch_;  ///< last, when this process has begun to use the device

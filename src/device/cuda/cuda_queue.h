@@ -2,6 +2,7 @@
 
 #include <memory>
 #include <span>
+#include <utility>
 
 #include "src/device/cuda/handles.h"
 #include "src/device/queue.h"
@@ -39,7 +40,8 @@ class GatheredWork {
 class CudaQueue final : public Queue {
  public:
   /// Of the device `index`, which is current.
-  explicit CudaQueue(int index) : index_(index), stream_(make_stream()) {}
+  explicit CudaQueue(int index, OwnedStream stream = make_stream())
+      : index_(index), stream_(std::move(stream)) {}
 
   [[nodiscard]] std::unique_ptr<Event> make_event(EventClock clock) override;
   void copy(std::span<const std::byte> from, std::span<std::byte> to) override;

@@ -38,6 +38,8 @@ using OwnedExecutableGraph =
 
 /// A stream that does not wait for the legacy default stream.
 [[nodiscard]] OwnedStream make_stream();
+/// One of the highest priority: waiting blocks of its kernels start before those of other streams.
+[[nodiscard]] OwnedStream make_urgent_stream();
 /// `flags` as cudaEventCreateWithFlags has them.
 [[nodiscard]] OwnedEvent make_event(unsigned flags);
 

@@ -3,20 +3,25 @@
 // made or released, those that tell profilers where to begin and end, the graphs that are
 // launched between these two, what the last graph that was recorded consists of (kernels, copies,
 // products and convolutions), and asynchronous copies from or to memory of the host that is not
-// page-locked; then the execution plans that cuDNN is asked to finalize, those that it refuses too,
+// page-locked; collectives that NCCL is asked for, and those of them that reduce to one rank; then
+// the execution plans that cuDNN is asked to finalize, those that it refuses too,
 // how many it is asked to restore from their text, and the milliseconds of both. Writes the
-// numbers, in this order, into the file that PTBENCH_LIBRARY_CALLS names when the process ends.
+// numbers, in this order, into the file that PTBENCH_LIBRARY_CALLS names when the process ends; of
+// several processes, the last one's stay.
 #include <cublasLt.h>
 #include <cuda_runtime_api.h>
 #include <cudnn_graph.h>
 #include <dlfcn.h>
+#include <unistd.h>
 
 #include <chrono>
 #include <cstdint>
+#include <cstdio>
 #include <cstdlib>
 #include <fstream>
 #include <initializer_list>
 #include <map>
+#include <string>
 
 namespace {
 
@@ -25,13 +30,7 @@ class Calls {
   Calls() = default;
   ~Calls() {
     const char* file = std::getenv("PTBENCH_LIBRARY_CALLS");
-    if (file != nullptr && products + convolutions + waits + allocations > 0)
-      std::ofstream(file) << products << ' ' << convolutions << ' ' << waits << ' ' << allocations
-                          << ' ' << profile_begins << ' ' << profile_ends << ' ' << profiled_graphs
-                          << ' ' << recorded_work << ' ' << pageable_copies << ' ' << plans << ' '
-                          << restored_plans << ' '
-                          << std::chrono::duration_cast<std::chrono::milliseconds>(planning).count()
-                          << '\n';
+    if (file != nullptr && products + convolutions + waits + allocations > 0) write(file);
   }
   Calls(const Calls&) = delete;
   Calls& operator=(const Calls&) = delete;
@@ -45,11 +44,25 @@ class Calls {
   std::uint64_t profiled_graphs = 0;
   std::uint64_t recorded_work = 0;
   std::uint64_t pageable_copies = 0;
+  std::uint64_t collectives = 0;
+  std::uint64_t reductions_to_one = 0;
   bool records = false;
   std::uint64_t plans = 0;
   std::uint64_t restored_plans = 0;
   std::chrono::steady_clock::duration planning{};
   std::map<cudnnBackendDescriptor_t, bool> plans_to_be;  ///< and whether from a text
+
+ private:
+  void write(const std::string& file) const {
+    const std::string own = file + "." + std::to_string(getpid());
+    std::ofstream(own) << products << ' ' << convolutions << ' ' << waits << ' ' << allocations
+                       << ' ' << profile_begins << ' ' << profile_ends << ' ' << profiled_graphs
+                       << ' ' << recorded_work << ' ' << pageable_copies << ' ' << collectives
+                       << ' ' << reductions_to_one << ' ' << plans << ' ' << restored_plans << ' '
+                       << std::chrono::duration_cast<std::chrono::milliseconds>(planning).count()
+                       << '\n';
+    (void)std::rename(own.c_str(), file.c_str());
+  }
 };
 
 Calls& calls() {
@@ -197,6 +210,42 @@ __attribute__((visibility("default"))) cudaError_t cudaMemsetAsync(void* at, int
   note_recorded();
   return set(at, value, bytes, stream);
 }
+
+// NCCL's calls, without its header: it need not be installed. Its enumerations are ints.
+// NOLINTBEGIN(readability-identifier-naming,cppcoreguidelines-macro-usage): NCCL's names
+#define PTBENCH_COLLECTIVE(function, parameters, arguments)                              \
+  __attribute__((visibility("default"))) int function parameters {                       \
+    static const auto collective = real<int(*) parameters>({"libnccl.so.2"}, #function); \
+    ++calls().collectives;                                                               \
+    return collective arguments;                                                         \
+  }
+PTBENCH_COLLECTIVE(ncclAllReduce,
+                   (const void* from, void* to, size_t count, int type, int operation, void* comm,
+                    cudaStream_t stream),
+                   (from, to, count, type, operation, comm, stream))
+PTBENCH_COLLECTIVE(ncclReduceScatter,
+                   (const void* from, void* to, size_t count, int type, int operation, void* comm,
+                    cudaStream_t stream),
+                   (from, to, count, type, operation, comm, stream))
+PTBENCH_COLLECTIVE(ncclAllGather,
+                   (const void* from, void* to, size_t count, int type, void* comm,
+                    cudaStream_t stream),
+                   (from, to, count, type, comm, stream))
+PTBENCH_COLLECTIVE(ncclBroadcast,
+                   (const void* from, void* to, size_t count, int type, int root, void* comm,
+                    cudaStream_t stream),
+                   (from, to, count, type, root, comm, stream))
+#undef PTBENCH_COLLECTIVE
+__attribute__((visibility("default"))) int ncclReduce(const void* from, void* to, size_t count,
+                                                      int type, int operation, int root, void* comm,
+                                                      cudaStream_t stream) {
+  using Reduce = int (*)(const void*, void*, size_t, int, int, int, void*, cudaStream_t);
+  static const auto reduce = real<Reduce>({"libnccl.so.2"}, "ncclReduce");
+  ++calls().collectives;
+  ++calls().reductions_to_one;
+  return reduce(from, to, count, type, operation, root, comm, stream);
+}
+// NOLINTEND(readability-identifier-naming,cppcoreguidelines-macro-usage)
 
 // cuda_profiler_api.h is a package of its own, which many toolkits lack.
 cudaError_t cudaProfilerStart();  // NOLINT(readability-identifier-naming)
