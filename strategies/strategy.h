@@ -150,13 +150,9 @@ struct DrivenReplica {
 
 /// What a strategy over several replicas in one process is built over, beside the first replica.
 struct ReplicaGroup {
-  std::vector<DrivenReplica> others;  ///< replicas 1, 2, …
-  double slowdown = 1;                ///< of the first one's passes
-  /// Makes what fills these buffers of the host with one micro-batch of every replica, in their
-  /// order; called once, while the strategy is built.
-  std::function<std::unique_ptr<BatchLoader>(std::span<float> inputs,
-                                             std::span<std::int32_t> labels)>
-      load;
+  std::vector<DrivenReplica> others;    ///< replicas 1, 2, …
+  double slowdown = 1;                  ///< of the first one's passes
+  std::unique_ptr<BatchLoader> loader;  ///< of one micro-batch of every replica, in their order
 };
 
 /// What a strategy is built over; everything outlives it.

@@ -29,7 +29,8 @@ TrainingShape shape_of(const RunConfig& config, Size rank) {
           .optimizer = config.optimizer,
           .loss_scale = config.loss_scale,
           .keeps_gradients = !config.lets_gradients_pass(rank),
-          .one_process = config.strategy.one_process};
+          .one_process = config.strategy.one_process,
+          .narrow_data = !config.device.is_cpu()};
 }
 
 std::vector<TrainingShape> shapes_of_ranks(const TrainingShape& shape) {
@@ -122,12 +123,24 @@ Sampler sampler_of(const TrainingContext& context, const TrainingShape& shape) {
 
 namespace {
 
-/// Fills `inputs` and `labels` with the samples of that shape.
-std::unique_ptr<BatchLoader> load_into(std::span<float> inputs, std::span<std::int32_t> labels,
-                                       const TrainingContext& context, const TrainingShape& shape) {
-  return std::make_unique<BatchLoader>(context.data, sampler_of(context, shape), inputs, labels,
-                                       &context.device(),
-                                       static_cast<int>(context.config.options.data_workers));
+/// How many threads gather a batch for a device with memory of its own: as many as the process has
+/// cores, but no more than the host's memory serves.
+int gather_threads(const TrainingContext& context) {
+  constexpr Size kMost = 8;
+  if (context.device().shares_memory_with_host()) return 1;  // its own threads have the cores
+  const RunConfig& config = context.config;
+  const Size cores = config.threads * (config.strategy.one_process ? config.options.nproc : 1);
+  return static_cast<int>(std::clamp(cores, Size{1}, kMost));
+}
+
+/// Of samples of that shape.
+std::unique_ptr<BatchLoader> loader_of(const TrainingContext& context, const TrainingShape& shape) {
+  return std::make_unique<BatchLoader>(
+      context.data, sampler_of(context, shape),
+      LoadingPlan{.type = shape.lowering().data_type(),
+                  .device = &context.device(),
+                  .gather_threads = gather_threads(context),
+                  .workers = static_cast<int>(context.config.options.data_workers)});
 }
 
 std::unique_ptr<Strategy> build(const TrainingContext& context, const TrainingShape& shape,
@@ -135,8 +148,7 @@ std::unique_ptr<Strategy> build(const TrainingContext& context, const TrainingSh
                                 const StrategyRow& strategy, Communicator& communicator,
                                 ControlChannel& control) {
   auto replica = std::make_unique<Replica>(std::move(plan), shape.step(), communicator.memory());
-  Program& program = replica->program();
-  replica->attach(load_into(program.input(), program.labels(), context, shape));
+  replica->attach(loader_of(context, shape));
   StrategyContext strategy_context{.replicas = {},
                                    .communicator = communicator,
                                    .control = control,
@@ -164,9 +176,7 @@ std::unique_ptr<Strategy> build_in_one_process(const TrainingContext& context,
   if (devices != nullptr) group.others = devices->build(context.graph, shape.lowering(), *plan);
   for (std::size_t i = 0; i < group.others.size(); ++i)
     group.others[i].slowdown = context.config.slowdown_of(static_cast<Size>(i) + 1);
-  group.load = [&](std::span<float> inputs, std::span<std::int32_t> labels) {
-    return load_into(inputs, labels, context, shape);
-  };
+  group.loader = loader_of(context, shape);
   return context.config.strategy.build(std::move(strategy_context));
 }
 

@@ -28,10 +28,15 @@ struct TrainingShape {
   bool keeps_gradients = true;  ///< as StepSpec::keeps_gradients
   /// The ranks are replicas of this process, which trains the micro-batches of all; the rank is 0.
   bool one_process = false;
+  /// The device has memory of its own: the host sends it data in the type of activations.
+  bool narrow_data = false;
   Size first_step = 0;  ///< of the first epoch: steps before it are left out
 
   [[nodiscard]] Lowering lowering() const {
-    return {.batch = batch.micro_batch, .global_batch = batch.global_batch(), .type = type};
+    return {.batch = batch.micro_batch,
+            .global_batch = batch.global_batch(),
+            .type = type,
+            .narrow_data = narrow_data};
   }
   [[nodiscard]] StepSpec step() const {
     return {.optimizer = optimizer,

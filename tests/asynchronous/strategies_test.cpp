@@ -105,6 +105,16 @@ TEST_CASE("loader threads work ahead of a late device") {
   check_same(mlp_graph(), spec);
 }
 
+TEST_CASE("a late device's data are rounded by the host, several threads of it too") {
+  if (!has_bf16_products()) return;
+  TrainingSpec spec = spec_of(find_strategy(GENERATE("serial", "dp")));
+  spec.type = ElementType::bf16;
+  spec.replicas = spec.strategy == "dp" ? 2 : 1;
+  spec.gather_threads = 3;
+  spec.loaders = GENERATE(0, 1);
+  check_same(conv_graph(), spec);
+}
+
 TEST_CASE("many steps are started before one loss is read") {
   const TrainingSpec spec = spec_of(find_strategy(GENERATE("serial", "grad-accum")));
   const Trained expected = train_at_once(conv_graph(), spec);

@@ -35,9 +35,9 @@ class NamedTraining {
         std::make_shared<const ProgramPlan>(mlp_graph(), lowering, *site_.backend, choices),
         StepSpec{.optimizer = sgd()}, communicators_.data->memory());
     replica->program().initialise(0);
-    replica->attach(std::make_unique<BatchLoader>(
-        data_.train, Sampler(33, {.micro_batch = 8}, true, 0), replica->program().input(),
-        replica->program().labels(), site_.device.get()));
+    replica->attach(std::make_unique<BatchLoader>(data_.train,
+                                                  Sampler(33, {.micro_batch = 8}, true, 0),
+                                                  LoadingPlan{.device = site_.device.get()}));
     StrategyContext context{
         .replicas = {}, .communicator = *communicators_.data, .control = control_};
     context.replicas.push_back(std::move(replica));

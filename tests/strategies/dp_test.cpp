@@ -282,15 +282,11 @@ class TamperedTraining {
         {.program = std::make_unique<Program>(plan_of(tampered_), memory_),
          .driver = &driver_,
          .slowdown = slowdown});
-    context.group.load = [this](std::span<float> inputs, std::span<std::int32_t> labels) {
-      return std::make_unique<BatchLoader>(
-          data_.train,
-          Sampler(data_.train.size(),
-                  {.micro_batch = spec_.micro_batch * spec_.replicas,
-                   .accumulation_steps = spec_.step.accumulation_steps},
-                  true, 0),
-          inputs, labels);
-    };
+    context.group.loader = std::make_unique<BatchLoader>(
+        data_.train, Sampler(data_.train.size(),
+                             {.micro_batch = spec_.micro_batch * spec_.replicas,
+                              .accumulation_steps = spec_.step.accumulation_steps},
+                             true, 0));
     strategy_ = dp_strategy().build(std::move(context));
   }
 

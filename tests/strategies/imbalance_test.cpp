@@ -123,16 +123,14 @@ std::unique_ptr<Strategy> build_rank(const SharesSpec& spec, const DataSource& d
       std::make_shared<const ProgramPlan>(mlp_graph(), lowering, backend, choices), spec.step,
       communicator.memory());
   replica->program().initialise(0);
-  replica->attach(
-      std::make_unique<BatchLoader>(data.train,
-                                    Sampler(data.train.size(),
-                                            {.micro_batch = micro_batch,
-                                             .accumulation_steps = spec.step.accumulation_steps,
-                                             .replicas = communicator.world_size(),
-                                             .replica = communicator.rank(),
-                                             .shares = spec.shares},
-                                            true, 0),
-                                    replica->program().input(), replica->program().labels()));
+  replica->attach(std::make_unique<BatchLoader>(
+      data.train, Sampler(data.train.size(),
+                          {.micro_batch = micro_batch,
+                           .accumulation_steps = spec.step.accumulation_steps,
+                           .replicas = communicator.world_size(),
+                           .replica = communicator.rank(),
+                           .shares = spec.shares},
+                          true, 0)));
   StrategyContext context{.replicas = {},
                           .communicator = communicator,
                           .control = control,

@@ -45,7 +45,8 @@ inline std::shared_ptr<const ProgramPlan> plan_of(const Graph& graph, const Rank
                                                   const KernelBackend& backend) {
   const Lowering lowering{.batch = spec.training.micro_batch,
                           .global_batch = spec.global_batch(),
-                          .type = spec.training.type};
+                          .type = spec.training.type,
+                          .narrow_data = !backend.device().shares_memory_with_host()};
   Choices choices;
   for (const LoweredOperator& lowered : lower(graph, lowering).operators)
     choices[key_of(lowered.spec)] = backend.candidates(lowered.spec).front();
@@ -61,8 +62,7 @@ class RankTraining {
       : data_(data_of(graph, spec)) {
     auto replica = std::make_unique<Replica>(plan_of(graph, spec, backend), spec.training.step,
                                              communicator.memory());
-    Program& program = replica->program();
-    program.initialise(static_cast<std::uint64_t>(communicator.rank()));
+    replica->program().initialise(static_cast<std::uint64_t>(communicator.rank()));
     replica->attach(std::make_unique<BatchLoader>(
         data_.train,
         Sampler(data_.train.size(),
@@ -71,7 +71,9 @@ class RankTraining {
                  .replicas = communicator.world_size(),
                  .replica = communicator.rank()},
                 true, 0),
-        program.input(), program.labels(), &backend.device(), spec.training.loaders));
+        LoadingPlan{.type = replica->program().await_room().inputs.type(),
+                    .device = &backend.device(),
+                    .workers = spec.training.loaders}));
     StrategyContext context{.replicas = {},
                             .communicator = communicator,
                             .control = control,

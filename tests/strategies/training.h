@@ -27,6 +27,8 @@ struct TrainingSpec {
   Size replicas = 1;           ///< of a strategy with several in one process
   int threads = 1;             ///< of each of them; the backend's device has as many
   int loaders = 0;             ///< threads that prepare batches ahead
+  int gather_threads = 1;      ///< as LoadingPlan::gather_threads
+  bool wide_data = false;      ///< in f32, on devices with memory of their own too
   std::string device = "cpu";  ///< of replicas beside the first
   std::vector<SiteRow> sites = site_catalog();  ///< that have it
 
@@ -50,7 +52,10 @@ class Training {
         communicator_(backend.device().memory()),
         control_(std::make_unique<SoloCommunicator>(host_)) {
     const Lowering lowering{
-        .batch = spec.micro_batch, .global_batch = spec.global_batch(), .type = spec.type};
+        .batch = spec.micro_batch,
+        .global_batch = spec.global_batch(),
+        .type = spec.type,
+        .narrow_data = !spec.wide_data && !backend.device().shares_memory_with_host()};
     const LoweredGraph lowered = lower(graph, lowering);
     Choices choices;
     const auto choose = [&](const OperatorSpec& chosen) {
@@ -62,23 +67,23 @@ class Training {
     choose(gathered_loss(lowered, spec.replicas));
     auto plan = std::make_shared<const ProgramPlan>(graph, lowering, backend, choices);
     auto replica = std::make_unique<Replica>(plan, spec.step, backend.device().memory());
-    Program& program = replica->program();
-    program.initialise(0);
-    const auto load = [&](std::span<float> inputs, std::span<std::int32_t> labels) {
-      return std::make_unique<BatchLoader>(
-          data_.train,
-          Sampler(data_.train.size(),
-                  {.micro_batch = spec.micro_batch * spec.replicas,
-                   .accumulation_steps = spec.step.accumulation_steps},
-                  true, 0),
-          inputs, labels, &backend.device(), spec.loaders);
-    };
+    replica->program().initialise(0);
+    auto loader =
+        std::make_unique<BatchLoader>(data_.train,
+                                      Sampler(data_.train.size(),
+                                              {.micro_batch = spec.micro_batch * spec.replicas,
+                                               .accumulation_steps = spec.step.accumulation_steps},
+                                              true, 0),
+                                      LoadingPlan{.type = lowering.data_type(),
+                                                  .device = &backend.device(),
+                                                  .gather_threads = spec.gather_threads,
+                                                  .workers = spec.loaders});
     const StrategyRow row = find_strategy(spec.strategy);
     StrategyContext context{.replicas = {}, .communicator = communicator_, .control = control_};
     if (row.one_process)
-      context.group.load = load;
+      context.group.loader = std::move(loader);
     else
-      replica->attach(load(program.input(), program.labels()));
+      replica->attach(std::move(loader));
     context.replicas.push_back(std::move(replica));
     if (spec.replicas > 1) {
       devices_ = std::make_unique<ReplicaDevices>(

@@ -3,9 +3,10 @@
 // made or released, those that tell profilers where to begin and end, the graphs that are
 // launched between these two, what the last graph that was recorded consists of (kernels, copies,
 // products and convolutions), and asynchronous copies from or to memory of the host that is not
-// page-locked; then the execution plans that cuDNN is asked to finalize, those that it refuses too,
-// how many it is asked to restore from their text, and the milliseconds of both. Writes the
-// numbers, in this order, into the file that PTBENCH_LIBRARY_CALLS names when the process ends.
+// page-locked, and the bytes of those from the host to a device; then the execution plans that
+// cuDNN is asked to finalize, those that it refuses too, how many it is asked to restore from their
+// text, and the milliseconds of both. Writes the numbers, in this order, into the file that
+// PTBENCH_LIBRARY_CALLS names when the process ends.
 #include <cublasLt.h>
 #include <cuda_runtime_api.h>
 #include <cudnn_graph.h>
@@ -28,8 +29,8 @@ class Calls {
     if (file != nullptr && products + convolutions + waits + allocations > 0)
       std::ofstream(file) << products << ' ' << convolutions << ' ' << waits << ' ' << allocations
                           << ' ' << profile_begins << ' ' << profile_ends << ' ' << profiled_graphs
-                          << ' ' << recorded_work << ' ' << pageable_copies << ' ' << plans << ' '
-                          << restored_plans << ' '
+                          << ' ' << recorded_work << ' ' << pageable_copies << ' '
+                          << bytes_to_devices << ' ' << plans << ' ' << restored_plans << ' '
                           << std::chrono::duration_cast<std::chrono::milliseconds>(planning).count()
                           << '\n';
   }
@@ -45,6 +46,7 @@ class Calls {
   std::uint64_t profiled_graphs = 0;
   std::uint64_t recorded_work = 0;
   std::uint64_t pageable_copies = 0;
+  std::uint64_t bytes_to_devices = 0;
   bool records = false;
   std::uint64_t plans = 0;
   std::uint64_t restored_plans = 0;
@@ -70,13 +72,13 @@ Function real(std::initializer_list<const char*> libraries, const char* name) {
   std::abort();
 }
 
-/// Whether it is memory of the host that the runtime does not know.
-bool is_pageable(const void* at) {
+/// Whose memory it is, as far as the runtime knows it.
+cudaMemoryType type_of(const void* at) {
   static const auto attributes_of = real<decltype(&cudaPointerGetAttributes)>(
       {"libcudart.so.13", "libcudart.so.12"}, "cudaPointerGetAttributes");
   cudaPointerAttributes attributes{};
-  return attributes_of(&attributes, at) == cudaSuccess &&
-         attributes.type == cudaMemoryTypeUnregistered;
+  if (attributes_of(&attributes, at) != cudaSuccess) std::abort();
+  return attributes.type;
 }
 
 }  // namespace
@@ -185,7 +187,12 @@ __attribute__((visibility("default"))) cudaError_t cudaMemcpyAsync(void* to, con
       real<cudaError_t (*)(void*, const void*, size_t, enum cudaMemcpyKind, cudaStream_t)>(
           {"libcudart.so.13", "libcudart.so.12"}, "cudaMemcpyAsync");
   note_recorded();
-  if (is_pageable(to) || is_pageable(from)) ++calls().pageable_copies;
+  const cudaMemoryType source = type_of(from);
+  const cudaMemoryType target = type_of(to);
+  if (source == cudaMemoryTypeUnregistered || target == cudaMemoryTypeUnregistered)
+    ++calls().pageable_copies;
+  if (source == cudaMemoryTypeHost && target == cudaMemoryTypeDevice)
+    calls().bytes_to_devices += bytes;
   return copy(to, from, bytes, kind, stream);
 }
 
