@@ -31,9 +31,9 @@ class Assumptions(typing.NamedTuple):
 
 
 LOW = Assumptions(memory=0.75, products={"fp32": 0.5, "bf16": 0.18}, launch=3e-6, link=25e9, overlaps=False,
-                  gather=5e9, threads=4, call=5e-6)
+                  gather=10e9, threads=4, call=5e-6)
 HIGH = Assumptions(memory=0.85, products={"fp32": 0.7, "bf16": 0.22}, launch=1e-6, link=50e9, overlaps=True,
-                   gather=10e9, threads=8, call=2e-6)
+                   gather=20e9, threads=8, call=2e-6)
 
 
 class Counts(typing.NamedTuple):

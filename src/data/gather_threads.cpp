@@ -8,8 +8,9 @@
 
 namespace ptbench {
 
-GatherThreads::GatherThreads(int threads) : failures_(static_cast<std::size_t>(threads)) {
+GatherThreads::GatherThreads(int threads) {
   ensure(threads >= 1, "the caller gathers too");
+  failures_.resize(static_cast<std::size_t>(threads));
   helpers_.reserve(failures_.size() - 1);
   try {
     for (int part = 1; part < threads; ++part) helpers_.emplace_back([this, part] { help(part); });
