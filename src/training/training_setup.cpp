@@ -121,17 +121,14 @@ Sampler sampler_of(const TrainingContext& context, const TrainingShape& shape) {
   return sampler;
 }
 
-namespace {
-
-/// How many threads gather a batch for a device with memory of its own: as many as the process has
-/// cores, but no more than the host's memory serves.
-int gather_threads(const TrainingContext& context) {
+int gather_threads(const RunConfig& config, const Device& device) {
   constexpr Size kMost = 8;
-  if (context.device().shares_memory_with_host()) return 1;  // its own threads have the cores
-  const RunConfig& config = context.config;
+  if (device.shares_memory_with_host()) return 1;
   const Size cores = config.threads * (config.strategy.one_process ? config.options.nproc : 1);
   return static_cast<int>(std::clamp(cores, Size{1}, kMost));
 }
+
+namespace {
 
 /// Of samples of that shape.
 std::unique_ptr<BatchLoader> loader_of(const TrainingContext& context, const TrainingShape& shape) {
@@ -139,7 +136,7 @@ std::unique_ptr<BatchLoader> loader_of(const TrainingContext& context, const Tra
       context.data, sampler_of(context, shape),
       LoadingPlan{.type = shape.lowering().data_type(),
                   .device = &context.device(),
-                  .gather_threads = gather_threads(context),
+                  .gather_threads = gather_threads(context.config, context.device()),
                   .workers = static_cast<int>(context.config.options.data_workers)});
 }
 

@@ -87,6 +87,11 @@ struct TrainingContext {
 /// replicas share one process, the samples of all of them.
 [[nodiscard]] Sampler sampler_of(const TrainingContext& context, const TrainingShape& shape);
 
+/// How many threads gather a batch for `device`: one where it shares the host's memory, since its
+/// own threads do it; else as many as the process has cores, but no more than the host's memory
+/// serves.
+[[nodiscard]] int gather_threads(const RunConfig& config, const Device& device);
+
 /// The run's strategy over this rank's replica, with data attached and weights still zero. All
 /// ranks call it, in the same order.
 [[nodiscard]] std::unique_ptr<Strategy> build_training(const TrainingContext& context,

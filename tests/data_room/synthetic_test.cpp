@@ -43,7 +43,8 @@ std::vector<std::vector<double>> class_means(const SyntheticSamples& samples, st
 }
 
 /// Share of the samples whose nearest class mean is their label's.
-double nearest_mean_accuracy(const SyntheticSamples& samples, std::size_t elements, std::size_t classes) {
+double nearest_mean_accuracy(const SyntheticSamples& samples, std::size_t elements,
+                             std::size_t classes) {
   const auto means = class_means(samples, elements, classes);
   std::size_t right = 0;
   for (std::size_t i = 0; i < samples.labels.size(); ++i) {

@@ -27,7 +27,6 @@ struct TrainingSpec {
   Size replicas = 1;           ///< of a strategy with several in one process
   int threads = 1;             ///< of each of them; the backend's device has as many
   int loaders = 0;             ///< threads that prepare batches ahead
-  int gather_threads = 1;      ///< as LoadingPlan::gather_threads
   bool wide_data = false;      ///< in f32, on devices with memory of their own too
   std::string device = "cpu";  ///< of replicas beside the first
   std::vector<SiteRow> sites = site_catalog();  ///< that have it
@@ -68,16 +67,14 @@ class Training {
     auto plan = std::make_shared<const ProgramPlan>(graph, lowering, backend, choices);
     auto replica = std::make_unique<Replica>(plan, spec.step, backend.device().memory());
     replica->program().initialise(0);
-    auto loader =
-        std::make_unique<BatchLoader>(data_.train,
-                                      Sampler(data_.train.size(),
-                                              {.micro_batch = spec.micro_batch * spec.replicas,
-                                               .accumulation_steps = spec.step.accumulation_steps},
-                                              true, 0),
-                                      LoadingPlan{.type = lowering.data_type(),
-                                                  .device = &backend.device(),
-                                                  .gather_threads = spec.gather_threads,
-                                                  .workers = spec.loaders});
+    auto loader = std::make_unique<BatchLoader>(
+        data_.train,
+        Sampler(data_.train.size(),
+                {.micro_batch = spec.micro_batch * spec.replicas,
+                 .accumulation_steps = spec.step.accumulation_steps},
+                true, 0),
+        LoadingPlan{
+            .type = lowering.data_type(), .device = &backend.device(), .workers = spec.loaders});
     const StrategyRow row = find_strategy(spec.strategy);
     StrategyContext context{.replicas = {}, .communicator = communicator_, .control = control_};
     if (row.one_process)
