@@ -7,6 +7,12 @@ Python's standard library is used.
 import re
 import typing
 
+# Bytes of a value of the input, as the host sends it; it gathers floats.
+SENT = {"fp32": 4, "bf16": 2}
+FLOAT = 4
+# Bytes that each thread which gathers writes at least (src/data/batch_loader.cpp).
+BYTES_OF_THREAD = 2**20
+
 # NVIDIA H100 SXM5 80 GB, data sheet: dense peaks without sparsity.
 BANDWIDTH = 3.35e12
 PEAK = {"fp32": 66.9e12, "bf16": 989e12}
@@ -19,14 +25,15 @@ class Assumptions(typing.NamedTuple):
     launch: float     # what each launch costs beside the bytes that it moves
     link: float       # from the host's memory to the device
     overlaps: bool    # whether the copy of the next batch hides behind the step
-    gather: float     # at which the host puts a batch together
+    gather: float     # at which a thread of the host puts a batch together, of floats
+    threads: int      # that do so
     call: float       # of the host for each copy, and for the launch of the graph
 
 
 LOW = Assumptions(memory=0.75, products={"fp32": 0.5, "bf16": 0.18}, launch=3e-6, link=25e9, overlaps=False,
-                  gather=10e9, call=5e-6)
+                  gather=10e9, threads=4, call=5e-6)
 HIGH = Assumptions(memory=0.85, products={"fp32": 0.7, "bf16": 0.22}, launch=1e-6, link=50e9, overlaps=True,
-                   gather=20e9, call=2e-6)
+                   gather=20e9, threads=8, call=2e-6)
 
 
 class Counts(typing.NamedTuple):
@@ -63,7 +70,9 @@ def predict(counts, assumed):
                   counts.flops / (assumed.products[counts.precision] * PEAK[counts.precision]))
     launches = (counts.own_launches + counts.library_launches) * assumed.launch
     copy = counts.input_bytes / assumed.link
-    host = counts.input_bytes / assumed.gather + (counts.copies + 1) * assumed.call
+    threads = max(1, min(assumed.threads, int(counts.input_bytes // BYTES_OF_THREAD)))
+    gathered = counts.input_bytes / SENT[counts.precision] * FLOAT
+    host = gathered / (assumed.gather * threads) + (counts.copies + 1) * assumed.call
     device = own + library + launches
     step = max(device, copy, host) if assumed.overlaps else max(device + copy, host)
     return Prediction(own, library, launches, copy, host, step)
@@ -172,6 +181,7 @@ def document(rows):
         fp32=f"{LOW.products['fp32']} to {HIGH.products['fp32']}",
         low_launch=LOW.launch * 1e6, high_launch=HIGH.launch * 1e6, low_link=LOW.link / 1e9,
         high_link=HIGH.link / 1e9, low_gather=LOW.gather / 1e9, high_gather=HIGH.gather / 1e9,
+        low_threads=LOW.threads, high_threads=HIGH.threads,
         low_call=LOW.call * 1e6, high_call=HIGH.call * 1e6, mlperf=MLPERF,
         of_mlperf=MLPERF * per_image / PEAK["bf16"], of_a100=of_a100, bound=bound, of_v100=of_v100)
 
@@ -185,7 +195,8 @@ writes both tables; `scripts/predict-steps --predict` makes the second anew from
 ## Counted
 
 Each byte that a launch touches counts once, as if each launch found nothing in a cache. *Own* are ptbench's kernels,
-*library* the products of cuBLASLt and the convolutions of cuDNN. *Input* is the batch that the host sends, in fp32.
+*library* the products of cuBLASLt and the convolutions of cuDNN. *Input* is the batch that the host sends, in the type
+of the model: in bf16 the host rounds it.
 
 The least possible, of launches and of bytes, is what would be left if all else were part of a product, a convolution
 or the update: their launches, each of which reads its operands and writes its results once. Batch norm, ReLU,
@@ -200,7 +211,8 @@ loss included, and bound by latency.
 
 A range: its low end takes the cautious value of each assumption, its high end the other. The step on the device is
 own kernels + library + launches. At the low end the input's copy comes on top; at the high end it hides behind the
-step. Where the host takes longer than that, the step is the host's.
+step. The host gathers the next batch meanwhile, into the other of two page-locked buffers. Where it takes longer than
+that, the step is the host's.
 
 | workload | precision | batch | own kernels | library | launches | copy of the input | host | step | samples/s, predicted |
 |---|---|---|---|---|---|---|---|---|---|
@@ -215,7 +227,8 @@ step. Where the host takes longer than that, the step is the host's.
 | each launch costs, beside the bytes that it moves | {low_launch:.0f} to {high_launch:.0f} µs | a kernel of 2.9 µs takes [3.4 µs](https://developer.nvidia.com/blog/cuda-graphs/) in a graph (V100); filling and draining the device is assumed |
 | the input is copied with | {low_link:.0f} to {high_link:.0f} GB a second | about 80 % of PCIe 4.0 and 5.0 with 16 lanes (32 and 64 GB a second) |
 | the copy overlaps the step | no to yes | ptbench sends the next batch while a step computes; not seen on a GPU |
-| the host gathers a batch with | {low_gather:.0f} to {high_gather:.0f} GB a second | assumed, for one core |
+| a thread of the host gathers, and rounds, | {low_gather:.0f} to {high_gather:.0f} GB of floats a second | assumed |
+| threads that gather, each at least 1 MiB of the input | {low_threads} to {high_threads} | ptbench takes a rank's cores, at most 8 |
 | a call of the host (each copy, and the launch of the graph) takes | {low_call:.0f} to {high_call:.0f} µs | assumed; a kernel from a stream takes [3.8 µs](https://developer.nvidia.com/blog/cuda-graphs/) |
 
 **Convolutions.** NVIDIA's submission to MLPerf Training v4.0 trains ResNet-50 in fp16 with about {mlperf:,} images/s on

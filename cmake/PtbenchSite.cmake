@@ -16,7 +16,7 @@ endfunction()
 
 set(device_headers
   src/base/clock.h src/base/element_type.h src/base/error.h src/base/exit_code.h
-  src/base/function_ref.h src/base/shape.h src/base/size.h
+  src/base/function_ref.h src/base/narrow_floats.h src/base/shape.h src/base/size.h
   src/device/core_latency.h src/device/device.h src/device/memory.h src/device/queue.h
   src/device/throttling.h src/device/topology.h)
 # Of "site": devices with their backends.

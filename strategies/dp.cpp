@@ -37,7 +37,7 @@ class Dp final : public Strategy {
         group_(std::move(context.group)),
         rows_(master_->program(), replicas()) {
     ensure(context.communicator.world_size() == 1, "dp is one process in a world of one");
-    ensure(static_cast<bool>(group_.load), "dp has data to load");
+    ensure(group_.loader != nullptr, "dp has data to load");
     add_worker(
         {.program = master_->program(), .drag = drag_of(group_.slowdown, master_->device())});
     for (const DrivenReplica& other : group_.others) add_worker(driven(other));
@@ -49,7 +49,6 @@ class Dp final : public Strategy {
                                                      "gradients of another replica");
     ensure(loss.global_batch == loss.batch * master_->step().accumulation_steps,
            "the plan is for this number of replicas and micro-batches");
-    loader_ = std::exchange(group_.load, nullptr)(rows_.inputs(), rows_.labels());
   }
 
   /// Replicas belong to the threads that drive them, which therefore release them.
@@ -150,22 +149,24 @@ class Dp final : public Strategy {
 
   void load(Size micro_batch) {
     const PhaseScope scope(timer(), StepPhase::data, payload_of(micro_batch));
-    master_->program().await_batch();
-    loader_->next();
-    if (is_alone())
+    if (is_alone()) {
+      group_.loader->next(master_->program().await_room());
       master_->program().send_batch();
-    else
+    } else {
+      group_.loader->next(rows_.room());  // whose values all devices have taken
       rows_.send_labels();
+    }
   }
 
   void scatter() {
-    const std::span<const float> inputs = rows_.inputs();
-    const PhaseRange range{.phase = StepPhase::scatter, .payload = inputs.size_bytes()};
+    const Bytes bytes = master_->program().device_input().size() * workers_.size();
+    const PhaseRange range{.phase = StepPhase::scatter, .payload = bytes};
     const PhaseScope scope(timer(), range.phase, range.payload);
     if (is_alone()) return;
+    const std::span<const std::byte> inputs = rows_.room().inputs.bytes();
     run_all(workers_, range, timer(), [&](const Worker& worker) {
-      worker.queue().copy(std::as_bytes(part_at(inputs, worker.index, workers_.size())),
-                          std::as_writable_bytes(worker.program.device_input()));
+      worker.queue().copy(part_at(inputs, worker.index, workers_.size()),
+                          worker.program.device_input());
     });
   }
 
@@ -276,7 +277,6 @@ class Dp final : public Strategy {
   std::unique_ptr<Replica> master_;
   ReplicaGroup group_;
   GatheredRows rows_;
-  std::unique_ptr<BatchLoader> loader_;
   std::vector<Worker> workers_;                           ///< by replica
   std::vector<std::unique_ptr<ArenaPasses>> parameters_;  ///< of replicas 1, 2, …
   std::unique_ptr<ArenaPasses> master_gradients_;

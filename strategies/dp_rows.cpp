@@ -20,8 +20,7 @@ std::unique_ptr<OperatorPlan> plan_of(const ProgramPlan& plan, Size replicas) {
 GatheredRows::GatheredRows(const Program& first, Size replicas)
     : first_(first),
       plan_(plan_of(first.plan(), replicas)),
-      inputs_(first.input()),
-      labels_(first.labels()),
+      type_(first.plan().graph().tensors[kDataTensor].spec.type),
       logits_gradient_(first.logits_gradient()) {
   MemorySource& memory = first.device().memory();
   cells_ = memory.allocate(2 * kCell * sizeof(float), "the loss and its scale");
@@ -51,14 +50,13 @@ GatheredRows::GatheredRows(const Program& first, Size replicas)
 void GatheredRows::allocate_rows(Bytes logits_bytes, Bytes replicas) {
   Device& device = first_.device();
   MemorySource& memory = device.memory();
-  inputs_buffer_ = device.page_locked_memory().allocate(replicas * inputs_.size_bytes(),
-                                                        "inputs of all replicas");
-  labels_buffer_ = memory.allocate(replicas * labels_.size_bytes(), "labels of all replicas");
+  inputs_ = device.page_locked_memory().allocate(replicas * first_.device_input().size(),
+                                                 "inputs of all replicas");
+  labels_buffer_ =
+      memory.allocate(replicas * first_.device_labels().size_bytes(), "labels of all replicas");
   logits_buffer_ = memory.allocate(replicas * logits_bytes, "logits of all replicas");
   gradient_buffer_ = memory.allocate(replicas * logits_gradient_.size(), "their gradients");
-  inputs_ = inputs_buffer_.as<float>();
   label_copy_ = {device, labels_buffer_.as<std::int32_t>()};
-  labels_ = label_copy_.values();
   logits_gradient_ = gradient_buffer_.as<std::byte>();
 }
 

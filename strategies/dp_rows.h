@@ -5,23 +5,26 @@
 #include <span>
 
 #include "kernels/operator.h"
+#include "src/base/element_type.h"
 #include "src/base/size.h"
+#include "src/data/sample_values.h"
 #include "src/device/host_mirror.h"
 #include "src/device/memory.h"
 #include "workloads/program.h"
 
 namespace ptbench::dp {
 
-/// The rows of all replicas, and the loss over them on the master's device. A single replica's rows
-/// stay where its program has them.
+/// The rows of several replicas, and the loss over all rows on the master's device. A single
+/// replica's rows stay where its program has them.
 class GatheredRows {
  public:
   /// `first`, the master's program, outlives the rows.
   GatheredRows(const Program& first, Size replicas);
 
-  // On the host.
-  [[nodiscard]] std::span<float> inputs() const { return inputs_; }
-  [[nodiscard]] std::span<std::int32_t> labels() const { return labels_; }
+  /// On the host, of several replicas, of the type of the programs' data.
+  [[nodiscard]] BatchRoom room() const {
+    return {.inputs = {inputs_.as<std::byte>(), type_}, .labels = label_copy_.values()};
+  }
 
   // On the master's device, of several replicas.
   [[nodiscard]] std::span<std::byte> logits() const { return logits_buffer_.as<std::byte>(); }
@@ -40,10 +43,9 @@ class GatheredRows {
 
   const Program& first_;
   std::unique_ptr<OperatorPlan> plan_;
-  std::span<float> inputs_;
-  std::span<std::int32_t> labels_;
+  ElementType type_;
   std::span<std::byte> logits_gradient_;
-  Buffer inputs_buffer_;  ///< this and the next four: empty for a single replica
+  Buffer inputs_;  ///< this and the next four: empty for a single replica
   Buffer labels_buffer_;
   HostMirror<std::int32_t> label_copy_;
   Buffer logits_buffer_;

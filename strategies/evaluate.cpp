@@ -1,20 +1,21 @@
 #include "strategies/evaluate.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <span>
 #include <vector>
 
 namespace ptbench {
 namespace {
 
-/// How many of the first `count` samples of the program's batch are right.
-Size count_correct(const Program& program, std::span<const float> logits, Size count) {
-  const Size classes = program.plan().classes();
+/// How many of the first `count` samples are right.
+Size count_correct(std::span<const float> logits, Size classes,
+                   std::span<const std::int32_t> labels, Size count) {
   Size correct = 0;
   for (Size sample = 0; sample < count; ++sample) {
     const float* row = logits.data() + sample * classes;
     const Size best = std::max_element(row, row + classes) - row;
-    if (best == program.labels()[static_cast<std::size_t>(sample)]) ++correct;
+    if (best == labels[static_cast<std::size_t>(sample)]) ++correct;
   }
   return correct;
 }
@@ -33,12 +34,13 @@ std::optional<double> accuracy(Program& program, const Dataset& dataset,
     // The last batch is filled up with its last sample again, which does not count.
     for (Size i = 0; i < batch; ++i)
       indices[static_cast<std::size_t>(i)] = std::min(begin + i, dataset.size() - 1);
-    program.await_batch();
-    dataset.gather(indices, program.input(), program.labels());
+    const BatchRoom room = program.await_room();
+    dataset.gather(indices, room.inputs, room.labels);
     program.send_batch();
     program.evaluate();
     program.read_logits(logits);
-    correct += count_correct(program, logits, std::min(batch, dataset.size() - begin));
+    correct += count_correct(logits, program.plan().classes(), room.labels,
+                             std::min(batch, dataset.size() - begin));
   }
   return static_cast<double>(correct) / static_cast<double>(dataset.size());
 }

@@ -237,8 +237,7 @@ float Replica::read_loss() const {
 
 void Replica::load(Size micro_batch) {
   const PhaseScope scope(timer_, StepPhase::data, payload_of(micro_batch));
-  program_.await_batch();
-  loader_->next();
+  loader_->next(program_.await_room());
   program_.send_batch();
 }
 

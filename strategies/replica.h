@@ -62,7 +62,7 @@ class Replica {
   /// The whole arena, as one slice.
   [[nodiscard]] Range all() const { return {0, program_.plan().arena_elements()}; }
 
-  /// Takes its micro-batches from `loader`, which fills program().input() and labels() on the host.
+  /// Takes its micro-batches from `loader`, whose values are of the type of program().room().
   void attach(std::unique_ptr<BatchLoader> loader) { loader_ = std::move(loader); }
   [[nodiscard]] const BatchLoader& loader() const { return *loader_; }
 

@@ -148,18 +148,11 @@ struct DrivenReplica {
   double slowdown = 1;  ///< how many times as long it computes, in imbalance on purpose
 };
 
-/// Makes what fills these buffers of the host, which outlive it, with one micro-batch after
-/// another.
-using BatchesInto = std::function<std::unique_ptr<BatchLoader>(std::span<float> inputs,
-                                                               std::span<std::int32_t> labels)>;
-
 /// What a strategy over several replicas in one process is built over, beside the first replica.
 struct ReplicaGroup {
-  std::vector<DrivenReplica> others;  ///< replicas 1, 2, …
-  double slowdown = 1;                ///< of the first one's passes
-  /// Of the micro-batches of every replica, in their order; called once, while the strategy is
-  /// built.
-  BatchesInto load;
+  std::vector<DrivenReplica> others;    ///< replicas 1, 2, …
+  double slowdown = 1;                  ///< of the first one's passes
+  std::unique_ptr<BatchLoader> loader;  ///< of one micro-batch of every replica, in their order
 };
 
 /// What a strategy is built over; everything outlives it.

@@ -15,11 +15,12 @@
 namespace ptbench {
 
 std::unique_ptr<Strategy> build_over(const StrategyRow& row, std::unique_ptr<Replica> replica,
-                                     const BatchesInto& batches, StrategyContext context) {
+                                     std::unique_ptr<BatchLoader> batches,
+                                     StrategyContext context) {
   if (row.one_process)
-    context.group.load = batches;
+    context.group.loader = std::move(batches);
   else
-    replica->attach(batches(replica->program().input(), replica->program().labels()));
+    replica->attach(std::move(batches));
   context.replicas.push_back(std::move(replica));
   return row.build(std::move(context));
 }

@@ -26,11 +26,11 @@ struct StrategyRow {
 };
 
 /// The row's strategy over `replica`, whose weights stay as they are, and what `context` has
-/// beside it. `batches` is called once: for the replica, or for all of the process where these are
-/// the ranks.
+/// beside it. `batches` are the replica's, or of all replicas of the process where these are the
+/// ranks.
 [[nodiscard]] std::unique_ptr<Strategy> build_over(const StrategyRow& row,
                                                    std::unique_ptr<Replica> replica,
-                                                   const BatchesInto& batches,
+                                                   std::unique_ptr<BatchLoader> batches,
                                                    StrategyContext context);
 
 /// All strategies, in the order in which they are listed. To add one: a file beside serial.cpp and

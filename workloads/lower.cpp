@@ -79,7 +79,8 @@ class Lowerer {
  public:
   Lowerer(const Graph& graph, const Lowering& lowering)
       : graph_(graph), lowering_(lowering), fusion_(graph), values_(graph.nodes.size()) {
-    add_tensor({.shape = batched(graph.input_shape)}, kNoTensor, false);
+    add_tensor({.shape = batched(graph.input_shape), .type = lowering.data_type()}, kNoTensor,
+               false);
   }
 
   LoweredGraph run() {

@@ -13,9 +13,15 @@ struct Lowering {
   Size batch = 0;                       ///< samples of a micro-batch
   Size global_batch = 0;                ///< samples over which the loss is a mean
   ElementType type = ElementType::f32;  ///< of what is multiplied, and so of activations
+  /// Whether the host hands over data in the type of activations, so that no operator rounds them.
+  bool narrow_data = false;
+
+  [[nodiscard]] ElementType data_type() const {
+    return narrow_data ? kept_type(type) : ElementType::f32;
+  }
 };
 
-/// Index of the tensor that holds the data: batch × sample, plain, f32.
+/// Index of the tensor that holds the data: batch × sample, plain, of the lowering's data_type().
 constexpr Size kDataTensor = 0;
 /// What a loss has for an output.
 constexpr Size kNoTensor = -1;

@@ -58,16 +58,14 @@ Program::Program(std::shared_ptr<const ProgramPlan> plan, MemorySource& arenas, 
   buffers_ = memory.allocate(float_bytes(plan_->buffer_elements()), "running statistics");
   label_buffer_ =
       memory.allocate(static_cast<Bytes>(plan_->batch()) * sizeof(std::int32_t), "labels");
-  if (!device().shares_memory_with_host()) {
-    arrived_input_ = memory.allocate(plan_->tensor_bytes(kDataTensor), "batches that arrive");
-    arrived_labels_ = memory.allocate(label_buffer_.bytes(), "labels that arrive");
-  }
   cells_ = arenas.allocate(2 * kCell * sizeof(float), "the loss and its scale");
   activations_ = memory.allocate(plan_->activations().total, "activations");
   workspace_ = memory.allocate(plan_->workspace_bytes(), "workspace");
   scratch_ = memory.allocate(plan_->scratch_bytes(), "scratch");
   if (use == GradientUse::accumulated)
     addends_ = memory.allocate(plan_->addend_bytes(), "gradients to be added");
+  feed_ = std::make_unique<BatchFeed>(
+      device_, device_input(), plan_->graph().tensors[kDataTensor].spec.type, device_labels());
   mirror_cells();
   passes_ = plan_->backend().plan_arena_passes(passing ? std::span<float>() : gradients(),
                                                plan_->owned());
@@ -78,14 +76,8 @@ Program::Program(std::shared_ptr<const ProgramPlan> plan, MemorySource& arenas, 
 }
 
 void Program::mirror_cells() {
-  const bool arrives = !device().shares_memory_with_host();
-  input_ = {device(), arrives ? arrived_input_.as<float>() : device_input()};
-  labels_ = {device(), arrives ? arrived_labels_.as<std::int32_t>() : device_labels()};
   loss_scale_ = {device(), cells_.as<float>().subspan(kCell, 1)};
   set_loss_scale(1);
-  batch_sent_ = queue_.make_event();
-  batch_used_ = queue_.make_event();
-  batch_taken_ = queue_.make_event();
   gradients_ready_ = queue_.make_event();
 }
 
@@ -104,10 +96,6 @@ std::span<float> Program::gradients_of(Range slice) const {
 std::span<std::byte> Program::tensor_memory(Size tensor) const {
   const Bytes begin = plan_->activations().tensors[static_cast<std::size_t>(tensor)];
   return activations_.as<std::byte>().subspan(begin, plan_->tensor_bytes(tensor));
-}
-
-std::span<float> Program::device_input() const {
-  return elements<float>(tensor_memory(kDataTensor));
 }
 
 std::span<std::byte> Program::gradient_memory(const Use& use) const {
@@ -162,25 +150,6 @@ std::span<std::byte> Program::logits_gradient() const {
       {.reader = static_cast<Size>(plan_->graph().operators.size()) - 1, .input = 0});
 }
 
-void Program::wait_for_batch() const {
-  if (input_.is_copy())
-    batch_sent_->finish();
-  else
-    batch_used_->finish();
-}
-
-void Program::copy_batch() {
-  Queue& transfer = device().transfer();
-  transfer.wait(*batch_taken_);
-  input_.send(transfer);
-  labels_.send(transfer);
-  transfer.record(*batch_sent_);
-  queue_.wait(*batch_sent_);
-  queue_.copy(arrived_input_.as<std::byte>(), std::as_writable_bytes(device_input()));
-  queue_.copy(arrived_labels_.as<std::byte>(), std::as_writable_bytes(device_labels()));
-  queue_.record(*batch_taken_);
-}
-
 void Program::read_logits(std::span<float> values) const {
   const LoweredOperator& last = plan_->graph().operators.back();
   const auto tensor = static_cast<std::size_t>(last.inputs.front());
@@ -220,14 +189,14 @@ void Program::forward_to_logits() {
 void Program::forward() {
   forward_to_logits();
   run_operator(operators_.size() - 1, "forward", [](Operator& planned) { planned.forward(); });
-  note_batch_used();
+  feed_->note_used();
 }
 
 void Program::evaluate() {
   refresh();
   for (std::size_t i = 0; i < operators_.size(); ++i)
     run_operator(i, "forward", [](Operator& planned) { planned.evaluate(); });
-  note_batch_used();
+  feed_->note_used();
 }
 
 void Program::backward(GradientMode mode, GradientsReady ready) {
@@ -277,7 +246,7 @@ void Program::run_backward(GradientsReady ready, const Backward& backward) {
                  [&](Operator& planned) { is_updated = backward(planned, step.arena); });
     if (!step.arena.empty() && !is_updated) ready(step.arena, mark);
   }
-  note_batch_used();
+  feed_->note_used();
 }
 
 void Program::import_step(std::size_t step, FunctionRef<std::span<const float>(Size)> next) {

@@ -12,6 +12,7 @@
 #include "src/device/device.h"
 #include "src/device/host_mirror.h"
 #include "src/device/memory.h"
+#include "workloads/batch_feed.h"
 #include "workloads/graph.h"
 #include "workloads/lower.h"
 #include "workloads/memory.h"
@@ -114,21 +115,14 @@ class Program {
   [[nodiscard]] const ProgramPlan& plan() const { return *plan_; }
   [[nodiscard]] Device& device() const { return device_; }
 
-  /// Where the host puts the next micro-batch: batch × sample elements, and one label a sample.
-  /// May be written once `await_batch` has returned.
-  [[nodiscard]] std::span<float> input() const { return input_.values(); }
-  [[nodiscard]] std::span<std::int32_t> labels() const { return labels_.values(); }
-  /// Blocks the host until the micro-batch that was sent last need not lie there any more.
-  void await_batch() const {
-    if (!is_immediate_) wait_for_batch();
-  }
+  /// Where the host puts the next micro-batch: batch × sample elements of the lowering's
+  /// data_type(), and one label a sample. Blocks the host until it may be written.
+  [[nodiscard]] BatchRoom await_room() const { return feed_->await_room(); }
   /// Gives what the host has put there to the passes to come. On a device with memory of its own it
-  /// travels while the passes before still compute.
-  void send_batch() {
-    if (input_.is_copy()) copy_batch();
-  }
-  /// Where the passes find their micro-batch, in the device's memory: as input(), and as labels().
-  [[nodiscard]] std::span<float> device_input() const;
+  /// travels while the passes before still compute, and the next one is put elsewhere.
+  void send_batch() { feed_->send(); }
+  /// Where the passes find their micro-batch, in the device's memory, as in a room.
+  [[nodiscard]] std::span<std::byte> device_input() const { return tensor_memory(kDataTensor); }
   [[nodiscard]] std::span<std::int32_t> device_labels() const {
     return label_buffer_.as<std::int32_t>();
   }
@@ -206,15 +200,9 @@ class Program {
   void refresh();
   template <class Backward>
   void run_backward(GradientsReady ready, const Backward& backward);
-  void wait_for_batch() const;
-  void copy_batch();
   /// work(operator), whose error names operator and pass.
   template <class Work>
   void run_operator(std::size_t index, const char* pass, const Work& work);
-  /// Sending a batch does not wait for the passes, which read a copy of it.
-  void note_batch_used() {
-    if (!is_immediate_ && !input_.is_copy()) queue_.record(*batch_used_);
-  }
   /// Parameters and running statistics of one step; `next` gives the tensors in their order, each
   /// of so many elements, all valid until it returns.
   void import_step(std::size_t step, FunctionRef<std::span<const float>(Size)> next);
@@ -228,21 +216,13 @@ class Program {
   Buffer gradients_;
   Buffer buffers_;  ///< running statistics
   Buffer label_buffer_;
-  /// Where batches arrive on a device with memory of its own; the passes' own copy follows when the
-  /// passes before have ended.
-  Buffer arrived_input_;
-  Buffer arrived_labels_;
   Buffer cells_;        ///< the loss and its scale
   Buffer activations_;  ///< in one piece, so that it lies on few, large pages
   Buffer workspace_;
   Buffer scratch_;
   Buffer addends_;  ///< empty where nothing accumulates
-  HostMirror<float> input_;
-  HostMirror<std::int32_t> labels_;
+  std::unique_ptr<BatchFeed> feed_;
   HostMirror<float> loss_scale_;
-  std::unique_ptr<Event> batch_sent_;
-  std::unique_ptr<Event> batch_used_;       ///< by passes that read it where the host put it
-  std::unique_ptr<Event> batch_taken_;      ///< from where it arrived
   std::unique_ptr<Event> gradients_ready_;  ///< recorded for each slice
   std::vector<std::unique_ptr<Operator>> operators_;
   std::unique_ptr<ArenaPasses> passes_;

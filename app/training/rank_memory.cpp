@@ -18,7 +18,8 @@ Bytes staged_bytes(const TrainingContext& context, const TrainingShape& shape) {
   if (workers == 0) return 0;
   const Size samples = shape.batch.micro_batch * (shape.one_process ? shape.batch.replicas : 1);
   return static_cast<Bytes>((workers + 1) * samples) *
-         float_bytes(context.graph.input_shape.elements());
+         static_cast<Bytes>(context.graph.input_shape.elements()) *
+         bytes_of(shape.lowering().data_type());
 }
 
 }  // namespace

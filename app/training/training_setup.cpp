@@ -31,7 +31,8 @@ TrainingShape shape_of(const RunConfig& config, Size rank) {
           .optimizer = config.optimizer,
           .loss_scale = config.loss_scale,
           .keeps_gradients = !config.lets_gradients_pass(rank),
-          .one_process = config.strategy.one_process};
+          .one_process = config.strategy.one_process,
+          .narrow_data = !config.device.is_cpu()};
 }
 
 std::vector<TrainingShape> shapes_of_ranks(const TrainingShape& shape) {
@@ -122,15 +123,23 @@ Sampler sampler_of(const TrainingContext& context, const TrainingShape& shape) {
   return sampler;
 }
 
+int gather_threads(const RunConfig& config, const Device& device) {
+  constexpr Size kMost = 8;
+  if (device.shares_memory_with_host()) return 1;
+  const Size cores = config.threads * (config.strategy.one_process ? config.options.nproc : 1);
+  return static_cast<int>(std::clamp(cores, Size{1}, kMost));
+}
+
 namespace {
 
-/// The samples of that shape; both outlive it.
-BatchesInto batches_of(const TrainingContext& context, const TrainingShape& shape) {
-  return [&](std::span<float> inputs, std::span<std::int32_t> labels) {
-    return std::make_unique<BatchLoader>(context.data, sampler_of(context, shape), inputs, labels,
-                                         &context.device(),
-                                         static_cast<int>(context.config.options.data_workers));
-  };
+/// Of samples of that shape.
+std::unique_ptr<BatchLoader> loader_of(const TrainingContext& context, const TrainingShape& shape) {
+  return std::make_unique<BatchLoader>(
+      context.data, sampler_of(context, shape),
+      LoadingPlan{.type = shape.lowering().data_type(),
+                  .device = &context.device(),
+                  .gather_threads = gather_threads(context.config, context.device()),
+                  .workers = static_cast<int>(context.config.options.data_workers)});
 }
 
 std::unique_ptr<Strategy> build(const TrainingContext& context, const TrainingShape& shape,
@@ -139,7 +148,7 @@ std::unique_ptr<Strategy> build(const TrainingContext& context, const TrainingSh
                                 ControlChannel& control) {
   return build_over(
       strategy, std::make_unique<Replica>(std::move(plan), shape.step(), communicator.memory()),
-      batches_of(context, shape),
+      loader_of(context, shape),
       {.communicator = communicator, .control = control, .data_parallel = context.data_parallel});
 }
 
@@ -157,7 +166,7 @@ std::unique_ptr<Strategy> build_in_one_process(const TrainingContext& context,
     group.others[i].slowdown = context.config.slowdown_of(static_cast<Size>(i) + 1);
   return build_over(context.config.strategy,
                     std::make_unique<Replica>(plan, shape.step(), context.device().memory()),
-                    batches_of(context, shape),
+                    loader_of(context, shape),
                     {.communicator = context.alone,
                      .control = context.alone_control,
                      .data_parallel = context.data_parallel,

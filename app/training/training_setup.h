@@ -28,10 +28,15 @@ struct TrainingShape {
   bool keeps_gradients = true;  ///< as StepSpec::keeps_gradients
   /// The ranks are replicas of this process, which trains the micro-batches of all; the rank is 0.
   bool one_process = false;
+  /// The device has memory of its own: the host sends it data in the type of activations.
+  bool narrow_data = false;
   Size first_step = 0;  ///< of the first epoch: steps before it are left out
 
   [[nodiscard]] Lowering lowering() const {
-    return {.batch = batch.micro_batch, .global_batch = batch.global_batch(), .type = type};
+    return {.batch = batch.micro_batch,
+            .global_batch = batch.global_batch(),
+            .type = type,
+            .narrow_data = narrow_data};
   }
   [[nodiscard]] StepSpec step() const {
     return {.optimizer = optimizer,
@@ -81,6 +86,11 @@ struct TrainingContext {
 /// Samples in the order of the run's seed, for that batch, from the shape's first step on; where
 /// replicas share one process, the samples of all of them.
 [[nodiscard]] Sampler sampler_of(const TrainingContext& context, const TrainingShape& shape);
+
+/// How many threads gather a batch for `device`: one where it shares the host's memory, since its
+/// own threads do it; else as many as the process has cores, but no more than the host's memory
+/// serves.
+[[nodiscard]] int gather_threads(const RunConfig& config, const Device& device);
 
 /// The run's strategy over this rank's replica, with data attached and weights still zero. All
 /// ranks call it, in the same order.

@@ -1,13 +1,18 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <span>
 #include <string>
+#include <tuple>
 #include <vector>
 
+#include "src/base/narrow_floats.h"
 #include "src/base/shape.h"
 #include "src/base/size.h"
 #include "src/data/normalize.h"
+#include "src/data/sample_values.h"
+#include "src/device/isa.h"
 
 namespace ptbench {
 
@@ -19,8 +24,9 @@ class SampleSource {
   [[nodiscard]] virtual const Shape& sample_shape() const = 0;
 
   /// Writes the samples of `indices` to `inputs` (indices.size() × sample elements) and `labels`,
-  /// ready to be trained on (normalised). May be called by several threads at once.
-  virtual void gather(std::span<const Size> indices, std::span<float> inputs,
+  /// ready to be trained on (normalised); to Bf16 or F16 rounded as GPUs round (rounding.h). May be
+  /// called by several threads at once.
+  virtual void gather(std::span<const Size> indices, SampleValues inputs,
                       std::span<std::int32_t> labels) const = 0;
 };
 
@@ -42,18 +48,31 @@ class Dataset final : public SampleSource {
   [[nodiscard]] Bytes sample_bytes() const;
 
   /// Allocates nothing.
-  void gather(std::span<const Size> indices, std::span<float> inputs,
+  void gather(std::span<const Size> indices, SampleValues inputs,
               std::span<std::int32_t> labels) const override;
 
  private:
-  void gather_values(std::span<const Size> indices, float* inputs) const;
-  void gather_pixels(std::span<const Size> indices, float* inputs) const;
+  /// What each level of a channel becomes, as elements of type T.
+  template <class T>
+  using Table = std::array<T, std::tuple_size_v<LevelTable>>;
+
+  template <class T>
+  void gather_as(std::span<const Size> indices, const std::vector<Table<T>>& tables,
+                 std::span<T> inputs) const;
+  template <class T>
+  void gather_values(std::span<const Size> indices, std::span<T> inputs) const;
+  template <class T>
+  void gather_pixels(std::span<const Size> indices, const std::vector<Table<T>>& tables,
+                     T* inputs) const;
 
   Shape sample_shape_;
   std::vector<float> values_;         ///< empty where pixels_ are not
   std::vector<std::uint8_t> pixels_;  ///< empty where values_ are not
   std::vector<LevelTable> tables_;    ///< of pixels_, one a channel
+  std::vector<Table<Bf16>> bf16_tables_;
+  std::vector<Table<F16>> f16_tables_;
   std::vector<std::int32_t> labels_;
+  Isa isa_;  ///< with which values are rounded
 };
 
 /// What a run trains and tests on, and how it came about (goes into the record's `data`).

@@ -29,16 +29,17 @@ void allow_cpus(const std::vector<int>& cpus) {
 
 Prefetcher::Prefetcher(const SampleSource& source, Sampler sampler, Plan plan)
     : source_(&source), sampler_(std::move(sampler)), plan_(std::move(plan)) {
-  ensure(plan_.workers >= 1 && plan_.micro_batch >= 1, "there is something to prefetch");
+  ensure(plan_.workers >= 1 && sampler_.micro_batch() >= 1, "there is something to prefetch");
   const Size slots = Size{plan_.workers} + 1;
-  const Size elements = plan_.micro_batch * source.sample_shape().elements();
-  const auto samples = static_cast<std::size_t>(plan_.micro_batch);
-  check_memory(fmt::format("a ring of {} micro-batches", slots), slots,
-               static_cast<double>(elements) * sizeof(float), "choose fewer --data-workers");
+  const auto samples = static_cast<std::size_t>(sampler_.micro_batch());
+  const Bytes bytes =
+      samples * static_cast<Bytes>(source.sample_shape().elements()) * bytes_of(plan_.type);
+  check_memory(fmt::format("a ring of {} micro-batches", slots), slots, static_cast<double>(bytes),
+               "choose fewer --data-workers");
   slots_.resize(static_cast<std::size_t>(slots));
   for (Slot& slot : slots_) {
     slot.indices.resize(samples);
-    slot.inputs.resize(static_cast<std::size_t>(elements));
+    slot.inputs.resize(bytes);
     slot.labels.resize(samples);
   }
   start_workers();
@@ -82,7 +83,7 @@ void Prefetcher::work() {
     lock.unlock();
     std::exception_ptr failure;
     try {
-      source_->gather(slot.indices, slot.inputs, slot.labels);
+      source_->gather(slot.indices, {slot.inputs, plan_.type}, slot.labels);
     } catch (...) {
       failure = std::current_exception();
     }

@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <condition_variable>
+#include <cstddef>
 #include <cstdint>
 #include <exception>
 #include <mutex>
@@ -9,6 +10,7 @@
 #include <thread>
 #include <vector>
 
+#include "src/base/element_type.h"
 #include "src/data/dataset.h"
 #include "src/data/sampler.h"
 
@@ -16,7 +18,7 @@ namespace ptbench {
 
 /// One micro-batch as it is trained on.
 struct MicroBatch {
-  std::span<const float> inputs;  ///< micro-batch × sample elements
+  std::span<const std::byte> inputs;  ///< micro-batch × sample elements of the plan's type
   std::span<const std::int32_t> labels;
 };
 
@@ -26,7 +28,7 @@ class Prefetcher {
  public:
   /// What the threads do and where.
   struct Plan {
-    Size micro_batch = 0;  ///< samples, as the sampler was told
+    ElementType type = ElementType::f32;  ///< as which inputs are kept
     int workers = 1;
     std::chrono::milliseconds deadline{0};  ///< longest wait for one micro-batch
     std::vector<int> cpus;                  ///< where workers may run; empty: where the maker does
@@ -49,7 +51,7 @@ class Prefetcher {
  private:
   struct Slot {
     std::vector<Size> indices;
-    std::vector<float> inputs;
+    std::vector<std::byte> inputs;
     std::vector<std::int32_t> labels;
     std::exception_ptr failure;
     bool ready = false;

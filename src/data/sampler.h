@@ -44,6 +44,8 @@ class Sampler {
   /// Goes past that micro-batch without working out what is in it.
   void skip();
 
+  /// Samples in each of them.
+  [[nodiscard]] Size micro_batch() const { return shape_.micro_batch; }
   /// Epoch of the micro-batch that `next` will return, from 0.
   [[nodiscard]] Size epoch() const { return epoch_; }
   [[nodiscard]] Size steps_per_epoch() const { return steps_per_epoch_; }

@@ -15,6 +15,7 @@
 #include "tests/asynchronous/sites.h"
 #include "tests/strategies/verification.h"
 #include "tests/support/operator_harness.h"
+#include "tests/support/skip.h"
 
 namespace ptbench::testing {
 namespace {
@@ -103,6 +104,15 @@ TEST_CASE("loader threads work ahead of a late device") {
   spec.replicas = spec.strategy == "dp" ? 2 : 1;
   spec.loaders = 2;
   check_same(mlp_graph(), spec);
+}
+
+TEST_CASE("a late device's data are rounded by the host") {
+  if (!has_bf16_products()) skip("this CPU multiplies no bf16");
+  TrainingSpec spec = spec_of(find_strategy(GENERATE("serial", "dp")));
+  spec.type = ElementType::bf16;
+  spec.replicas = spec.strategy == "dp" ? 2 : 1;
+  spec.loaders = GENERATE(0, 1);
+  check_same(conv_graph(), spec);
 }
 
 TEST_CASE("many steps are started before one loss is read") {

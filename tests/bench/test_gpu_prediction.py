@@ -37,7 +37,7 @@ class Counting(unittest.TestCase):
         row = predict_steps.Row("small", "bf16", 10, True)
         with unittest.mock.patch.object(predict_steps, "counted", counted):
             counts = predict_steps.counts_of("ptbench", row)
-        self.assertEqual(counts, Counts("small", "bf16", 10, 3, 1, 2, 2, 480, 15000 + 6000, 6100, 12100,
+        self.assertEqual(counts, Counts("small", "bf16", 10, 3, 1, 2, 2, 240, 15000 + 6000, 6100, 12100,
                                         2.24, 1e10))
 
 
@@ -54,7 +54,7 @@ class Document(unittest.TestCase):
 
     def test_each_assumption_names_both_of_its_ends(self):
         for text in ("0.75 to 0.85", "0.18 to 0.22", "0.5 to 0.7", "3 to 1 µs", "25 to 50 GB a second",
-                     "10 to 20 GB a second", "5 to 2 µs", "## Left out"):
+                     "10 to 20 GB of floats a second", "4 to 8", "5 to 2 µs", "## Left out"):
             self.assertIn(text, DOCUMENT)
 
 
@@ -77,7 +77,17 @@ class Ranges(unittest.TestCase):
         step = predict(DEEP, LOW)
         self.assertAlmostEqual(step.step, step.own + step.library + step.launches +
                                step.copy)
-        self.assertAlmostEqual(step.copy, 256 * 3 * 224 * 224 * 4 / 25e9, delta=1e-4)
+        self.assertAlmostEqual(step.copy, 256 * 3 * 224 * 224 * 2 / 25e9, delta=1e-4)
+
+    def test_large_batches_are_gathered_by_several_threads_from_floats(self):
+        calls = (DEEP.copies + 1) * LOW.call
+        floats = 256 * 3 * 224 * 224 * 4
+        self.assertAlmostEqual(predict(DEEP, LOW).host - calls, floats / (LOW.threads * LOW.gather), delta=1e-4)
+        wide = COUNTS["resnet50", "fp32"]
+        self.assertAlmostEqual(predict(wide, LOW).host, predict(DEEP, LOW).host, delta=1e-4)
+        small = COUNTS["mlp", "bf16"]
+        self.assertAlmostEqual(predict(small, HIGH).host - (small.copies + 1) * HIGH.call,
+                               128 * 784 * 4 / HIGH.gather, delta=1e-6)
 
     def test_a_step_takes_no_less_than_the_host(self):
         step = predict(COUNTS["linear", "fp32"], HIGH)

@@ -12,7 +12,9 @@
 #include "kernels/cpu/cpu_backend.h"
 #include "src/comm/solo.h"
 #include "src/data/source.h"
+#include "src/device/host_device.h"
 #include "tests/support/built_modules.h"
+#include "tests/support/deferred_device.h"
 #include "tests/support/refusal.h"
 #include "tests/support/temporary_directory.h"
 #include "workloads/layout_digest.h"
@@ -65,6 +67,28 @@ TEST_CASE("unequal shares add up to the global batch", "[app]") {
   CHECK(shape.batch.global_batch() == 384);
   CHECK(shape.lowering().batch == 32);
   CHECK(shape.lowering().global_batch == 384);
+}
+
+TEST_CASE("as many threads gather for a device with memory of its own as its process has cores",
+          "[app]") {
+  testing::DeferredWorld world;
+  const testing::DeferredDevice apart(world, {.topology = discover_topology()});
+  HostDevice shared;
+  const RunConfig ranks = configured({"-s", "ddp", "-n", "2"});  // of 4 cores
+  CHECK(gather_threads(ranks, apart) == 2);
+  CHECK(gather_threads(ranks, shared) == 1);
+  CHECK(gather_threads(configured({"-s", "dp", "-n", "4"}), apart) == 4);
+  CHECK(gather_threads(configured({"--threads", "3"}), apart) == 3);
+  CHECK(gather_threads(configured({"--threads", "20"}), apart) == 8);
+}
+
+TEST_CASE("data of a CPU stay f32, whatever the precision", "[app]") {
+  TrainingShape shape = shape_of(configured({"-w", "linear"}), 0);
+  CHECK_FALSE(shape.narrow_data);
+  shape.type = ElementType::bf16;
+  CHECK(shape.lowering().data_type() == ElementType::f32);
+  shape.narrow_data = true;
+  CHECK(shape.lowering().data_type() == ElementType::bf16);
 }
 
 TEST_CASE("synthetic data that hold no whole step are refused", "[app]") {

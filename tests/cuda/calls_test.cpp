@@ -24,7 +24,8 @@ struct LibraryCalls {
   std::uint64_t profiled_graphs = 0;  ///< launched between the two
   std::uint64_t recorded_work = 0;    ///< kernels, copies and calls of libraries in the last graph
   std::uint64_t pageable_copies = 0;  ///< for which the host waits, asynchronous as they are
-  std::uint64_t collectives = 0;      ///< that NCCL is asked for
+  std::uint64_t bytes_to_devices = 0;
+  std::uint64_t collectives = 0;        ///< that NCCL is asked for
   std::uint64_t reductions_to_one = 0;  ///< of them, those to one rank
   std::uint64_t plans = 0;              ///< that cuDNN is asked to finalize
   std::uint64_t restored_plans = 0;     ///< out of their text
@@ -47,8 +48,8 @@ LibraryCalls calls_in(const RunCommand& run, const Words& words) {
   LibraryCalls calls;
   text >> calls.products >> calls.convolutions >> calls.waits >> calls.allocations >>
       calls.profile_begins >> calls.profile_ends >> calls.profiled_graphs >> calls.recorded_work >>
-      calls.pageable_copies >> calls.collectives >> calls.reductions_to_one >> calls.plans >>
-      calls.restored_plans;
+      calls.pageable_copies >> calls.bytes_to_devices >> calls.collectives >>
+      calls.reductions_to_one >> calls.plans >> calls.restored_plans;
   REQUIRE(text);
   return calls;
 }
@@ -115,8 +116,8 @@ TEST_CASE("larger passes are kernels of their own in a graph", "[cuda]") {
   if (!has_emulated_devices()) skip("a real device may choose cuBLASLt's products");
   // Forward and both of the loss; gradients and the update of few parameters are one.
   CHECK(calls_of({"-w", "linear", "-b", "256"}, 3, "on").recorded_work == 4);
-  // The input is rounded in front of the others.
-  CHECK(calls_of({"-w", "linear", "--precision", "bf16"}, 3, "on").recorded_work == 2);
+  // The host has rounded the input.
+  CHECK(calls_of({"-w", "linear", "--precision", "bf16"}, 3, "on").recorded_work == 1);
 }
 
 /// Of each rank in `steps` further steps.
@@ -186,6 +187,25 @@ TEST_CASE("whatever is copied to a device and from it lies in page-locked memory
                              Words{"-w", "linear", "-s", "dp", "-n", "1"}}) {
     CAPTURE(words);
     CHECK(calls_of(words, 3, "auto").pageable_copies == 0);
+  }
+}
+
+TEST_CASE("a batch travels to a CUDA device in the type of the model", "[cuda]") {
+  require_cuda_device();
+  if (!has_emulated_devices())
+    skip("how many steps are made depends on how long a real device's steps last");
+  constexpr std::uint64_t kBatch = 4;
+  constexpr std::uint64_t kValues = 784;
+  constexpr std::uint64_t kLabel = 4;
+  struct Sent {
+    const char* precision;
+    std::uint64_t bytes;  ///< a value
+  };
+  for (const Sent& sent : {Sent{"fp32", 4}, Sent{"tf32", 4}, Sent{"bf16", 2}}) {
+    CAPTURE(sent.precision);
+    const Words words{"-w", "mlp", "-b", "4", "--precision", sent.precision};
+    const auto bytes = [&](int steps) { return calls_of(words, steps, "on").bytes_to_devices; };
+    CHECK(bytes(7) - bytes(3) == 4 * kBatch * (kValues * sent.bytes + kLabel));
   }
 }
 

@@ -87,12 +87,12 @@ TEST_CASE("the loader delivers what the sampler says", "[data]") {
   Sampler expected(dataset.size(), shape, true, 9);
   std::vector<float> inputs(24);
   std::vector<std::int32_t> labels(8);
-  BatchLoader loader(dataset, Sampler(dataset.size(), shape, true, 9), inputs, labels);
+  BatchLoader loader(dataset, Sampler(dataset.size(), shape, true, 9));
   CHECK(loader.sampler().samples_left_out() == 18);
   for (int step = 0; step < 10; ++step) {
     CHECK(loader.sampler().epoch() == expected.epoch());
     const auto indices = expected.next();
-    loader.next();
+    loader.next({.inputs = inputs, .labels = labels});
     for (std::size_t i = 0; i < labels.size(); ++i) {
       CHECK(labels[i] == indices[i]);
       CHECK(inputs[3 * i] == static_cast<float>(indices[i]));
@@ -100,12 +100,16 @@ TEST_CASE("the loader delivers what the sampler says", "[data]") {
   }
 }
 
-TEST_CASE("the loader refuses buffers that do not fit each other", "[data]") {
+TEST_CASE("the loader refuses room that does not fit the micro-batch", "[data]") {
   const Dataset dataset = counting_dataset(50, 3);
-  std::vector<float> inputs(23);
+  std::vector<float> inputs(24);
+  std::vector<std::byte> narrow(48);
   std::vector<std::int32_t> labels(8);
-  CHECK_THROWS_AS(BatchLoader(dataset, Sampler(50, {.micro_batch = 8}, true, 0), inputs, labels),
-                  Defect);
+  BatchLoader loader(dataset, Sampler(50, {.micro_batch = 8}, true, 0));
+  CHECK_NOTHROW(loader.next({.inputs = inputs, .labels = labels}));
+  CHECK_THROWS_AS(loader.next({.inputs = {narrow, ElementType::bf16}, .labels = labels}), Defect);
+  inputs.resize(23);
+  CHECK_THROWS_AS(loader.next({.inputs = inputs, .labels = labels}), Defect);
 }
 
 TEST_CASE("a team loads the same batches as one thread", "[data]") {
@@ -121,11 +125,11 @@ TEST_CASE("a team loads the same batches as one thread", "[data]") {
     std::vector<std::int32_t> labels(samples);
     std::vector<std::int32_t> alone_labels(samples);
     const Sampler sampler(dataset.size(), {.micro_batch = micro_batch}, true, 1);
-    BatchLoader loader(dataset, sampler, inputs, labels, &device);
-    BatchLoader alone(dataset, sampler, alone_inputs, alone_labels);
+    BatchLoader loader(dataset, sampler, {.device = &device});
+    BatchLoader alone(dataset, sampler);
     for (int step = 0; step < 7; ++step) {
-      loader.next();
-      alone.next();
+      loader.next({.inputs = inputs, .labels = labels});
+      alone.next({.inputs = alone_inputs, .labels = alone_labels});
       CHECK(inputs == alone_inputs);
       CHECK(labels == alone_labels);
     }

@@ -24,9 +24,10 @@ class Counting : public SampleSource {
 
   [[nodiscard]] const Shape& sample_shape() const override { return shape_; }
 
-  void gather(std::span<const Size> indices, std::span<float> inputs,
+  void gather(std::span<const Size> indices, SampleValues values,
               std::span<std::int32_t> labels) const override {
     ++gathers_;
+    const std::span<float> inputs = values.as<float>();
     for (std::size_t i = 0; i < indices.size(); ++i) {
       if (indices[i] == bad_) throw usage_error("this sample is bad", "leave it out");
       labels[i] = static_cast<std::int32_t>(indices[i]);
@@ -46,7 +47,7 @@ class Counting : public SampleSource {
 /// Gathers nothing before it is opened.
 class Gate : public Counting {
  public:
-  void gather(std::span<const Size> indices, std::span<float> inputs,
+  void gather(std::span<const Size> indices, SampleValues inputs,
               std::span<std::int32_t> labels) const override {
     {
       std::unique_lock lock(mutex_);
@@ -74,10 +75,11 @@ class Loading {
           std::chrono::milliseconds deadline = 60s, Device* device = nullptr)
       : inputs_(static_cast<std::size_t>(shape.micro_batch * 5)),
         labels_(static_cast<std::size_t>(shape.micro_batch)),
-        loader_(source, Sampler(103, shape, shuffle, 3), inputs_, labels_, device, workers,
-                deadline) {}
+        loader_(source, Sampler(103, shape, shuffle, 3),
+                {.device = device, .workers = workers, .deadline = deadline}) {}
 
-  BatchLoader& loader() { return loader_; }
+  [[nodiscard]] const Sampler& sampler() const { return loader_.sampler(); }
+  void next() { loader_.next({.inputs = inputs_, .labels = labels_}); }
   [[nodiscard]] const std::vector<float>& inputs() const { return inputs_; }
   [[nodiscard]] const std::vector<std::int32_t>& labels() const { return labels_; }
 
@@ -91,16 +93,15 @@ void check_same_batches(const SampleSource& source, const BatchShape& shape, boo
                         int workers, Device* device = nullptr) {
   Loading expected(source, shape, shuffle, 0);
   Loading threaded(source, shape, shuffle, workers, 60s, device);
-  CHECK(threaded.loader().sampler().samples_left_out() ==
-        expected.loader().sampler().samples_left_out());
+  CHECK(threaded.sampler().samples_left_out() == expected.sampler().samples_left_out());
   for (int step = 0; step < 60; ++step) {
-    REQUIRE(threaded.loader().sampler().epoch() == expected.loader().sampler().epoch());
-    expected.loader().next();
-    threaded.loader().next();
+    REQUIRE(threaded.sampler().epoch() == expected.sampler().epoch());
+    expected.next();
+    threaded.next();
     REQUIRE(threaded.inputs() == expected.inputs());
     REQUIRE(threaded.labels() == expected.labels());
   }
-  CHECK(expected.loader().sampler().epoch() > 0);
+  CHECK(expected.sampler().epoch() > 0);
 }
 
 double seconds_since(std::chrono::steady_clock::time_point begin) {
@@ -136,11 +137,11 @@ TEST_CASE("a team copies what loader threads gathered", "[data]") {
     std::vector<std::int32_t> labels(samples);
     std::vector<std::int32_t> alone_labels(samples);
     const Sampler sampler(9, {.micro_batch = micro_batch}, true, 1);
-    BatchLoader loader(dataset, sampler, inputs, labels, &device, 2);
-    BatchLoader alone(dataset, sampler, alone_inputs, alone_labels);
+    BatchLoader loader(dataset, sampler, {.device = &device, .workers = 2});
+    BatchLoader alone(dataset, sampler);
     for (int step = 0; step < 7; ++step) {
-      loader.next();
-      alone.next();
+      loader.next({.inputs = inputs, .labels = labels});
+      alone.next({.inputs = alone_inputs, .labels = alone_labels});
       CHECK(inputs == alone_inputs);
       CHECK(labels == alone_labels);
     }
@@ -158,7 +159,7 @@ TEST_CASE("loader threads work ahead as far as the ring reaches", "[data]") {
     return source.gathers();
   };
   CHECK(gathers(workers + 1) == workers + 1);
-  loading.loader().next();
+  loading.next();
   CHECK(gathers(workers + 2) == workers + 2);
 }
 
@@ -167,12 +168,12 @@ TEST_CASE("what a loader thread throws comes out of next, behind the batches bef
   const Counting source(21);  // in index order, batches of 4: the sixth
   Loading loading(source, {.micro_batch = 4}, false, workers);
   for (std::int32_t step = 0; step < 5; ++step) {
-    loading.loader().next();
+    loading.next();
     CHECK(loading.labels().front() == 4 * step);
   }
   for (int again = 0; again < 3; ++again) {
     try {
-      loading.loader().next();
+      loading.next();
       FAIL("no error was thrown");
     } catch (const Error& error) {
       CHECK(error.code() == ExitCode::usage);
@@ -194,8 +195,8 @@ TEST_CASE("buffers that do not fit the sampler are a defect with threads too", "
   const Dataset dataset({1}, std::vector<float>(50), std::vector<std::int32_t>(50));
   std::vector<float> inputs(7);
   std::vector<std::int32_t> labels(7);
-  BatchLoader loader(dataset, Sampler(50, {.micro_batch = 8}, true, 0), inputs, labels, nullptr, 2);
-  CHECK_THROWS_AS(loader.next(), Defect);
+  BatchLoader loader(dataset, Sampler(50, {.micro_batch = 8}, true, 0), {.workers = 2});
+  CHECK_THROWS_AS(loader.next({.inputs = inputs, .labels = labels}), Defect);
 }
 
 TEST_CASE("loader threads that deliver nothing are a run error after the deadline", "[data]") {
@@ -203,7 +204,7 @@ TEST_CASE("loader threads that deliver nothing are a run error after the deadlin
   Loading loading(gate, {.micro_batch = 4}, true, 2, 30ms);
   const auto begin = std::chrono::steady_clock::now();
   try {
-    loading.loader().next();
+    loading.next();
     FAIL("no error was thrown");
   } catch (const Error& error) {
     CHECK(error.code() == ExitCode::failed);
@@ -212,7 +213,7 @@ TEST_CASE("loader threads that deliver nothing are a run error after the deadlin
   }
   CHECK(seconds_since(begin) >= 0.03);
   gate.open();
-  CHECK_NOTHROW(loading.loader().next());
+  CHECK_NOTHROW(loading.next());
 }
 
 TEST_CASE("loader threads end at once", "[data]") {
@@ -221,7 +222,7 @@ TEST_CASE("loader threads end at once", "[data]") {
     const auto begin = std::chrono::steady_clock::now();
     for (int round = 0; round < 20; ++round) {
       Loading loading(source, {.micro_batch = 4}, true, workers);
-      if (round % 2 == 0) loading.loader().next();
+      if (round % 2 == 0) loading.next();
     }
     CHECK(seconds_since(begin) / 20 < 0.1);
   }
@@ -231,7 +232,7 @@ TEST_CASE("loader threads may run on all of the team's processors", "[data]") {
   /// Notes where it is gathered.
   class Where : public Counting {
    public:
-    void gather(std::span<const Size> indices, std::span<float> inputs,
+    void gather(std::span<const Size> indices, SampleValues inputs,
                 std::span<std::int32_t> labels) const override {
       cpu_set_t set;
       CPU_ZERO(&set);
@@ -252,6 +253,6 @@ TEST_CASE("loader threads may run on all of the team's processors", "[data]") {
   CpuDevice device(discover_topology(), cpus);
   const Where source;
   Loading loading(source, {.micro_batch = 4}, true, 1, 60s, &device);
-  loading.loader().next();
+  loading.next();
   CHECK(source.processors() == static_cast<int>(cpus.size()));
 }

@@ -11,16 +11,16 @@ using test::usage_message;
 
 namespace {
 
-struct Samples {
+struct SyntheticSamples {
   std::vector<float> values;
   std::vector<std::int32_t> labels;
-  friend bool operator==(const Samples&, const Samples&) = default;
+  friend bool operator==(const SyntheticSamples&, const SyntheticSamples&) = default;
 };
 
-Samples first_samples(const Dataset& dataset, Size count) {
+SyntheticSamples first_samples(const Dataset& dataset, Size count) {
   std::vector<Size> indices(static_cast<std::size_t>(count));
   for (std::size_t i = 0; i < indices.size(); ++i) indices[i] = static_cast<Size>(i);
-  Samples samples{
+  SyntheticSamples samples{
       std::vector<float>(static_cast<std::size_t>(count * dataset.sample_shape().elements())),
       std::vector<std::int32_t>(indices.size())};
   dataset.gather(indices, samples.values, samples.labels);
@@ -28,7 +28,7 @@ Samples first_samples(const Dataset& dataset, Size count) {
 }
 
 /// Mean input of each class: classes × elements.
-std::vector<std::vector<double>> class_means(const Samples& samples, std::size_t elements,
+std::vector<std::vector<double>> class_means(const SyntheticSamples& samples, std::size_t elements,
                                              std::size_t classes) {
   std::vector<std::vector<double>> means(classes, std::vector<double>(elements));
   std::vector<double> counts(classes);
@@ -43,7 +43,8 @@ std::vector<std::vector<double>> class_means(const Samples& samples, std::size_t
 }
 
 /// Share of the samples whose nearest class mean is their label's.
-double nearest_mean_accuracy(const Samples& samples, std::size_t elements, std::size_t classes) {
+double nearest_mean_accuracy(const SyntheticSamples& samples, std::size_t elements,
+                             std::size_t classes) {
   const auto means = class_means(samples, elements, classes);
   std::size_t right = 0;
   for (std::size_t i = 0; i < samples.labels.size(); ++i) {
@@ -69,7 +70,7 @@ TEST_CASE("synthetic data are a function of seed and index alone", "[data]") {
   CHECK(data.mean.empty());
   CHECK(data.standard_deviation.empty());
 
-  const Samples samples = first_samples(data.train, 50);
+  const SyntheticSamples samples = first_samples(data.train, 50);
   CHECK(samples == first_samples(synthetic_data(spec).train, 50));
   SyntheticSpec more = spec;
   more.samples = 80;
@@ -82,7 +83,7 @@ TEST_CASE("synthetic data are a function of seed and index alone", "[data]") {
 TEST_CASE("synthetic inputs and labels have the distributions they claim", "[data]") {
   const DataSource data =
       synthetic_data({.sample_shape = {100}, .classes = 4, .samples = 4000, .seed = 1});
-  const Samples samples = first_samples(data.train, data.train.size());
+  const SyntheticSamples samples = first_samples(data.train, data.train.size());
   double sum = 0;
   double squares = 0;
   for (const float value : samples.values) {

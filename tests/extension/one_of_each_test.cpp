@@ -33,7 +33,7 @@ class NamedTraining {
                    std::make_unique<Replica>(
                        first_plan(mlp_graph(), {.batch = 8, .global_batch = 8}, *site_.backend),
                        StepSpec{.optimizer = sgd()}, communicators_.data->memory()),
-                   batches_of(data_, {.micro_batch = 8}, site_.device.get()),
+                   batches_of(data_, {.micro_batch = 8}, {.device = site_.device.get()}),
                    {.communicator = *communicators_.data, .control = control_});
     strategy_->replica().program().initialise(0);
   }

@@ -214,14 +214,10 @@ edit(kernels/optimizer_scalars.cpp
 [==[const auto t = static_cast<double>(mutated("adam-correction-one-ahead") ? step + 1 : step);]==])
 
 # Seen on devices that work later.
-edit(workloads/program.cpp
-[==[  transfer.wait(*batch_taken_);]==]
-[==[  if (!mutated("batch-arrives-before-the-last-is-taken")) transfer.wait(*batch_taken_);]==])
+edit(workloads/batch_feed.cpp
+[==[  transfer.wait(*taken_);]==]
+[==[  if (!mutated("batch-arrives-before-the-last-is-taken")) transfer.wait(*taken_);]==])
 
-edit(workloads/program.cpp
-[==[  if (input_.is_copy())
-    batch_sent_->finish();]==]
-[==[  if (mutated("batch-written-before-the-last-is-sent"))
-    return;
-  else if (input_.is_copy())
-    batch_sent_->finish();]==])
+edit(workloads/batch_feed.cpp
+[==[  if (!is_immediate_) room.is_free->finish();]==]
+[==[  if (!is_immediate_ && !mutated("batch-written-before-the-last-is-sent")) room.is_free->finish();]==])

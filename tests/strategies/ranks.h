@@ -45,7 +45,8 @@ inline std::shared_ptr<const ProgramPlan> plan_of(const Graph& graph, const Rank
                                                   const KernelBackend& backend) {
   const Lowering lowering{.batch = spec.training.micro_batch,
                           .global_batch = spec.global_batch(),
-                          .type = spec.training.type};
+                          .type = spec.training.type,
+                          .narrow_data = !backend.device().shares_memory_with_host()};
   return first_plan(graph, lowering, backend);
 }
 
@@ -56,16 +57,19 @@ class RankTraining {
   RankTraining(const Graph& graph, const RanksSpec& spec, const KernelBackend& backend,
                Communicator& communicator, ControlChannel& control)
       : data_(data_of(graph, spec)) {
+    auto replica = std::make_unique<Replica>(plan_of(graph, spec, backend), spec.training.step,
+                                             communicator.memory());
+    LoadingPlan loading{.type = replica->program().await_room().inputs.type(),
+                        .device = &backend.device(),
+                        .workers = spec.training.loaders};
     strategy_ = build_over(
-        spec.row,
-        std::make_unique<Replica>(plan_of(graph, spec, backend), spec.training.step,
-                                  communicator.memory()),
+        spec.row, std::move(replica),
         batches_of(data_,
                    {.micro_batch = spec.training.micro_batch,
                     .accumulation_steps = spec.training.step.accumulation_steps,
                     .replicas = communicator.world_size(),
                     .replica = communicator.rank()},
-                   &backend.device(), spec.training.loaders),
+                   std::move(loading)),
         {.communicator = communicator, .control = control, .data_parallel = spec.options});
     program().initialise(static_cast<std::uint64_t>(communicator.rank()));
   }

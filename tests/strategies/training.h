@@ -27,6 +27,7 @@ struct TrainingSpec {
   Size replicas = 1;           ///< of a strategy with several in one process
   int threads = 1;             ///< of each of them; the backend's device has as many
   int loaders = 0;             ///< threads that prepare batches ahead
+  bool wide_data = false;      ///< in f32, on devices with memory of their own too
   std::string device = "cpu";  ///< of replicas beside the first
   std::vector<SiteRow> sites = site_catalog();  ///< that have it
 
@@ -36,12 +37,10 @@ struct TrainingSpec {
 };
 
 /// The training samples, shuffled by seed 0; `data` outlives it.
-inline BatchesInto batches_of(const DataSource& data, const BatchShape& shape,
-                              Device* device = nullptr, int loaders = 0) {
-  return [=, &data](std::span<float> inputs, std::span<std::int32_t> labels) {
-    return std::make_unique<BatchLoader>(data.train, Sampler(data.train.size(), shape, true, 0),
-                                         inputs, labels, device, loaders);
-  };
+inline std::unique_ptr<BatchLoader> batches_of(const DataSource& data, const BatchShape& shape,
+                                               LoadingPlan plan = {}) {
+  return std::make_unique<BatchLoader>(data.train, Sampler(data.train.size(), shape, true, 0),
+                                       std::move(plan));
 }
 
 /// A whole training set-up in one place, as `ptbench run` builds it.
@@ -59,7 +58,10 @@ class Training {
         communicator_(backend.device().memory()),
         control_(std::make_unique<SoloCommunicator>(host_)) {
     const Lowering lowering{
-        .batch = spec.micro_batch, .global_batch = spec.global_batch(), .type = spec.type};
+        .batch = spec.micro_batch,
+        .global_batch = spec.global_batch(),
+        .type = spec.type,
+        .narrow_data = !spec.wide_data && !backend.device().shares_memory_with_host()};
     const LoweredGraph lowered = lower(graph, lowering);
     Choices choices;
     const auto choose = [&](const OperatorSpec& chosen) {
@@ -78,14 +80,15 @@ class Training {
           spec.replicas, spec.sites);
       context.group.others = devices_->build(graph, lowering, *plan);
     }
-    strategy_ =
-        build_over(find_strategy(spec.strategy),
-                   std::make_unique<Replica>(std::move(plan), spec.step, backend.device().memory()),
-                   batches_of(data_,
-                              {.micro_batch = spec.micro_batch * spec.replicas,
-                               .accumulation_steps = spec.step.accumulation_steps},
-                              &backend.device(), spec.loaders),
-                   std::move(context));
+    strategy_ = build_over(
+        find_strategy(spec.strategy),
+        std::make_unique<Replica>(std::move(plan), spec.step, backend.device().memory()),
+        batches_of(
+            data_,
+            {.micro_batch = spec.micro_batch * spec.replicas,
+             .accumulation_steps = spec.step.accumulation_steps},
+            {.type = lowering.data_type(), .device = &backend.device(), .workers = spec.loaders}),
+        std::move(context));
     program().initialise(0);
   }
 

@@ -35,9 +35,10 @@ class ProgramUnderTest {
 
   void fill_batch(std::uint64_t seed) {
     const CounterRandom random(seed, 9);
-    const std::span<float> input = program_->input();
+    const BatchRoom room = program_->await_room();
+    const std::span<float> input = room.inputs.as<float>();
     for (std::size_t i = 0; i < input.size(); ++i) input[i] = random.uniform(i, -1, 1);
-    const std::span<std::int32_t> labels = program_->labels();
+    const std::span<std::int32_t> labels = room.labels;
     for (std::size_t i = 0; i < labels.size(); ++i)
       labels[i] =
           static_cast<std::int32_t>(i % static_cast<std::size_t>(program_->plan().classes()));

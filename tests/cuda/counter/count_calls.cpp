@@ -3,11 +3,11 @@
 // made or released, those that tell profilers where to begin and end, the graphs that are
 // launched between these two, what the last graph that was recorded consists of (kernels, copies,
 // products and convolutions), and asynchronous copies from or to memory of the host that is not
-// page-locked; collectives that NCCL is asked for, and those of them that reduce to one rank; then
-// the execution plans that cuDNN is asked to finalize, those that it refuses too,
-// how many it is asked to restore from their text, and the milliseconds of both. Writes the
-// numbers, in this order, into the file that PTBENCH_LIBRARY_CALLS names when the process ends; of
-// several processes, the last one's stay.
+// page-locked, and the bytes of those from the host to a device; collectives that NCCL is asked
+// for, and those of them that reduce to one rank; then the execution plans that cuDNN is asked to
+// finalize, those that it refuses too, how many it is asked to restore from their text, and the
+// milliseconds of both. Writes the numbers, in this order, into the file that PTBENCH_LIBRARY_CALLS
+// names when the process ends; of several processes, the last one's stay.
 #include <cublasLt.h>
 #include <cuda_runtime_api.h>
 #include <cudnn_graph.h>
@@ -46,6 +46,7 @@ class Calls {
   std::uint64_t pageable_copies = 0;
   std::uint64_t collectives = 0;
   std::uint64_t reductions_to_one = 0;
+  std::uint64_t bytes_to_devices = 0;
   bool records = false;
   std::uint64_t plans = 0;
   std::uint64_t restored_plans = 0;
@@ -57,8 +58,9 @@ class Calls {
     const std::string own = file + "." + std::to_string(getpid());
     std::ofstream(own) << products << ' ' << convolutions << ' ' << waits << ' ' << allocations
                        << ' ' << profile_begins << ' ' << profile_ends << ' ' << profiled_graphs
-                       << ' ' << recorded_work << ' ' << pageable_copies << ' ' << collectives
-                       << ' ' << reductions_to_one << ' ' << plans << ' ' << restored_plans << ' '
+                       << ' ' << recorded_work << ' ' << pageable_copies << ' ' << bytes_to_devices
+                       << ' ' << collectives << ' ' << reductions_to_one << ' ' << plans << ' '
+                       << restored_plans << ' '
                        << std::chrono::duration_cast<std::chrono::milliseconds>(planning).count()
                        << '\n';
     (void)std::rename(own.c_str(), file.c_str());
@@ -83,13 +85,13 @@ Function real(std::initializer_list<const char*> libraries, const char* name) {
   std::abort();
 }
 
-/// Whether it is memory of the host that the runtime does not know.
-bool is_pageable(const void* at) {
+/// Whose memory it is, as far as the runtime knows it.
+cudaMemoryType type_of(const void* at) {
   static const auto attributes_of = real<decltype(&cudaPointerGetAttributes)>(
       {"libcudart.so.13", "libcudart.so.12"}, "cudaPointerGetAttributes");
   cudaPointerAttributes attributes{};
-  return attributes_of(&attributes, at) == cudaSuccess &&
-         attributes.type == cudaMemoryTypeUnregistered;
+  if (attributes_of(&attributes, at) != cudaSuccess) std::abort();
+  return attributes.type;
 }
 
 }  // namespace
@@ -198,7 +200,12 @@ __attribute__((visibility("default"))) cudaError_t cudaMemcpyAsync(void* to, con
       real<cudaError_t (*)(void*, const void*, size_t, enum cudaMemcpyKind, cudaStream_t)>(
           {"libcudart.so.13", "libcudart.so.12"}, "cudaMemcpyAsync");
   note_recorded();
-  if (is_pageable(to) || is_pageable(from)) ++calls().pageable_copies;
+  const cudaMemoryType source = type_of(from);
+  const cudaMemoryType target = type_of(to);
+  if (source == cudaMemoryTypeUnregistered || target == cudaMemoryTypeUnregistered)
+    ++calls().pageable_copies;
+  if (source == cudaMemoryTypeHost && target == cudaMemoryTypeDevice)
+    calls().bytes_to_devices += bytes;
   return copy(to, from, bytes, kind, stream);
 }
 
