@@ -14,14 +14,14 @@ BatchNormShape shape_of(const ImageShape& image) {
   return {.rows = image.batch * image.pixels(), .channels = image.channels};
 }
 
-/// Those of all types of 16 bits are the same.
 BatchNormTiles tiles_of(const BatchNormSpec& spec) {
-  const BatchNormShape shape = shape_of(spec.input);
-  return spec.type == ElementType::f32 ? batch_norm_tiles<float>(shape)
-                                       : batch_norm_tiles<Bf16>(shape);
+  return with_element(spec.type, [&](auto element) {
+    return batch_norm_tiles<decltype(element)>(shape_of(spec.input));
+  });
 }
 
-/// With two terms, too, normalising once more would take more registers than there are.
+/// Bits cost three sixteenths of a pass. They save reading what was added; and with two terms of
+/// the gradient, normalising once more would take more registers than a thread has.
 Mask mask_of(const BatchNormSpec& spec) {
   if (!spec.relu) return Mask::none;
   return spec.add || spec.gradient_terms == 2 ? Mask::bits : Mask::input;
@@ -53,7 +53,7 @@ class Kept {
  public:
   static Bytes bytes(const BatchNormSpec& spec) {
     const BatchNormTiles tiles = tiles_of(spec);
-    const Bytes packs = tiles.rows * (tiles.channels / tiles.lanes);
+    const auto packs = static_cast<Bytes>(tiles.rows * (tiles.channels / tiles.lanes));
     return float_bytes(2 * tiles.channels) + (mask_of(spec) == Mask::bits ? packs : 0);
   }
   Kept(std::span<std::byte> workspace, const BatchNormSpec& spec)
