@@ -90,13 +90,13 @@ class BatchNorm final : public Operator {
   void forward() override {
     batch_norm_statistics(input(0), shape_, temporaries_.slices, kept_.statistics(), running(),
                           device_.stream());
-    normalize(kept_.open());
+    normalize(true);
   }
 
   void evaluate() override {
     batch_norm_statistics_of_buffers(running(), shape_.channels, kept_.statistics(),
                                      device_.stream());
-    normalize(nullptr);
+    normalize(false);
   }
 
   void backward(GradientMode mode) override {
@@ -141,12 +141,13 @@ class BatchNorm final : public Operator {
     return {.weight = weight, .bias = weight + bias_of(spec_), .adds = mode == GradientMode::add};
   }
 
-  void normalize(std::uint8_t* open) {
+  /// With bits for a backward pass only if one follows.
+  void normalize(bool followed) {
     batch_norm_normalize<T>({.input = input(0),
                              .second = spec_.add ? input(1) : nullptr,
                              .output = elements<T>(bindings_.output).data(),
                              .rectified = spec_.relu,
-                             .open = open},
+                             .open = followed ? kept_.open() : nullptr},
                             shape_, kept_.statistics(), parameters(), device_.stream());
   }
 

@@ -83,7 +83,8 @@ struct TilePlace {
 
   /// Of one of its rows. A slice has fewer than 2³² packs, and 32 bits save registers.
   [[nodiscard]] PTBENCH_HOST_DEVICE Size pack(int row) const {
-    return first + Size{static_cast<unsigned>(row) * step};
+    const unsigned packs = static_cast<unsigned>(row) * step;
+    return first + packs;
   }
 };
 
