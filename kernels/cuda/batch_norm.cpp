@@ -15,7 +15,16 @@ BatchNormShape shape_of(const ImageShape& image) {
 }
 
 BatchNormTiles tiles_of(const BatchNormSpec& spec) {
-  return batch_norm_tiles(shape_of(spec.input));
+  return with_element(spec.type, [&](auto element) {
+    return batch_norm_tiles<decltype(element)>(shape_of(spec.input));
+  });
+}
+
+/// Bits cost three sixteenths of a pass. They save reading what was added; and with two terms of
+/// the gradient, normalising once more would take more registers than a thread has.
+Mask mask_of(const BatchNormSpec& spec) {
+  if (!spec.relu) return Mask::none;
+  return spec.add || spec.gradient_terms == 2 ? Mask::bits : Mask::input;
 }
 
 /// Where β begins in a slice of an arena; γ begins at 0, and both have as much of it.
@@ -39,6 +48,33 @@ struct Temporaries {
         slopes{.offset = begin + 2 * of_slices, .slope = begin + 2 * of_slices + channels} {}
 };
 
+/// In the workspace: the statistics, and behind them the bytes of Mask::bits.
+class Kept {
+ public:
+  static Bytes bytes(const BatchNormSpec& spec) {
+    const BatchNormTiles tiles = tiles_of(spec);
+    const auto packs = static_cast<Bytes>(tiles.rows * (tiles.channels / tiles.lanes));
+    return float_bytes(2 * tiles.channels) + (mask_of(spec) == Mask::bits ? packs : 0);
+  }
+  Kept(std::span<std::byte> workspace, const BatchNormSpec& spec)
+      : mean_(elements<float>(workspace).data()),
+        channels_(spec.input.channels),
+        has_bits_(mask_of(spec) == Mask::bits) {}
+
+  [[nodiscard]] BatchNormStatistics statistics() const {
+    return {.mean = mean_, .inverse_deviation = mean_ + channels_};
+  }
+  /// Null where there are none.
+  [[nodiscard]] std::uint8_t* open() const {
+    return has_bits_ ? reinterpret_cast<std::uint8_t*>(mean_ + 2 * channels_) : nullptr;
+  }
+
+ private:
+  float* mean_;
+  Size channels_;
+  bool has_bits_;
+};
+
 /// T: element type of activations and gradients.
 template <class T>
 class BatchNorm final : public Operator {
@@ -48,33 +84,34 @@ class BatchNorm final : public Operator {
         shape_(shape_of(spec.input)),
         device_(site.device),
         bindings_(std::move(bindings)),
+        kept_(bindings_.workspace, spec),
         temporaries_(bindings_.scratch, tiles_of(spec)) {}
 
   void forward() override {
-    batch_norm_statistics(input(0), shape_, temporaries_.slices, statistics(), running(),
+    batch_norm_statistics(input(0), shape_, temporaries_.slices, kept_.statistics(), running(),
                           device_.stream());
-    normalize();
+    normalize(true);
   }
 
   void evaluate() override {
-    batch_norm_statistics_of_buffers(running(), shape_.channels, statistics(), device_.stream());
-    normalize();
+    batch_norm_statistics_of_buffers(running(), shape_.channels, kept_.statistics(),
+                                     device_.stream());
+    normalize(false);
   }
 
   void backward(GradientMode mode) override {
     OutputGradient<T> gradient{.first = output_gradient(0),
                                .second = spec_.gradient_terms == 2 ? output_gradient(1) : nullptr,
-                               .output = elements<T>(bindings_.output).data(),
-                               .mask = mask()};
+                               .open = kept_.open(),
+                               .mask = mask_of(spec_)};
     T* second_gradient = spec_.add ? input_gradient(1) : nullptr;
-    batch_norm_parameter_gradients(input(0), gradient, shape_, statistics(), parameters(),
+    batch_norm_parameter_gradients(input(0), gradient, shape_, kept_.statistics(), parameters(),
                                    temporaries_.slices, parameter_gradients(mode),
                                    temporaries_.slopes, second_gradient, device_.stream());
     if (input_gradient(0) == nullptr) return;
     if (second_gradient != nullptr)  // it is the masked sum
-      gradient = {
-          .first = second_gradient, .second = nullptr, .output = nullptr, .mask = Mask::none};
-    batch_norm_input_gradient(input(0), gradient, shape_, statistics(), parameters(),
+      gradient = {.first = second_gradient, .second = nullptr, .open = nullptr, .mask = Mask::none};
+    batch_norm_input_gradient(input(0), gradient, shape_, kept_.statistics(), parameters(),
                               temporaries_.slopes, input_gradient(0), device_.stream());
   }
 
@@ -91,10 +128,6 @@ class BatchNorm final : public Operator {
                         !bindings_.input_gradients[index].empty();
     return needed ? elements<T>(bindings_.input_gradients[index]).data() : nullptr;
   }
-  [[nodiscard]] BatchNormStatistics statistics() const {
-    float* mean = elements<float>(bindings_.workspace).data();
-    return {.mean = mean, .inverse_deviation = mean + shape_.channels};
-  }
   [[nodiscard]] RunningStatistics running() const {
     return {.mean = bindings_.buffers.data(),
             .variance = bindings_.buffers.data() + shape_.channels};
@@ -107,23 +140,22 @@ class BatchNorm final : public Operator {
     float* weight = bindings_.gradients.data();
     return {.weight = weight, .bias = weight + bias_of(spec_), .adds = mode == GradientMode::add};
   }
-  [[nodiscard]] Mask mask() const {
-    if (!spec_.relu) return Mask::none;
-    return spec_.add ? Mask::output : Mask::input;
-  }
 
-  void normalize() {
+  /// With bits for a backward pass only if one follows.
+  void normalize(bool followed) {
     batch_norm_normalize<T>({.input = input(0),
                              .second = spec_.add ? input(1) : nullptr,
                              .output = elements<T>(bindings_.output).data(),
-                             .rectified = spec_.relu},
-                            shape_, statistics(), parameters(), device_.stream());
+                             .rectified = spec_.relu,
+                             .open = followed ? kept_.open() : nullptr},
+                            shape_, kept_.statistics(), parameters(), device_.stream());
   }
 
   BatchNormSpec spec_;
   BatchNormShape shape_;
   const CudaDevice& device_;
   Bindings bindings_;
+  Kept kept_;
   Temporaries temporaries_;
 };
 
@@ -132,15 +164,14 @@ class BatchNormPlan final : public OperatorPlan {
   BatchNormPlan(const BatchNormSpec& spec, const OperatorSite& site) : spec_(spec), site_(site) {
     ensure(spec.gradient_terms == 1 || spec.gradient_terms == 2,
            "batch normalisation takes one or two output gradients");
+    ensure(spec.input.channels <= kMostChannels, "batch normalisation has too many channels");
   }
 
   [[nodiscard]] ParameterLayout layout() const override {
     const Size all = 2 * bias_of(spec_);
     return {.elements = all, .owned = {{.range = {0, all}, .member = 0}}};
   }
-  [[nodiscard]] Bytes workspace_bytes() const override {
-    return float_bytes(2 * spec_.input.channels);
-  }
+  [[nodiscard]] Bytes workspace_bytes() const override { return Kept::bytes(spec_); }
   [[nodiscard]] Bytes scratch_bytes() const override {
     return float_bytes(Temporaries::floats(tiles_of(spec_)));
   }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "kernels/cuda/batch_norm_kernels.h"
+#include "kernels/cuda/element.cuh"
 
 namespace ptbench::cuda {
 
@@ -31,6 +32,12 @@ __device__ Affine<kLanes> affine_of(const BatchNormStatistics& statistics,
 template <int kLanes>
 __device__ float normalized(float centered, const Affine<kLanes>& affine, int lane) {
   return __fmaf_rn(centered, affine.scale[lane], affine.shift[lane]);
+}
+
+/// Whether the rectifier whose output is y lets gradients through; NaN opens it.
+template <class T>
+__device__ bool is_open(T y) {
+  return !(widened(y) <= 0);
 }
 
 }  // namespace ptbench::cuda

@@ -13,28 +13,28 @@ struct GradientPack {
   float gradient[kLanes];
 };
 
-/// Of tensors as OutputGradient has them; NaN in y opens the rectifier.
+/// Of tensors as OutputGradient has them.
 template <Mask kMask, bool kTwoTerms, int kLanes, class T>
 __device__ GradientPack<kLanes> load_gradient(const T* __restrict__ input,
                                               const T* __restrict__ first,
                                               const T* __restrict__ second,
-                                              const T* __restrict__ output, Size pack,
+                                              const std::uint8_t* __restrict__ open, Size pack,
                                               const Affine<kLanes>& affine) {
   const Lanes<T, kLanes> x = load<kLanes>(input, pack);
   const Lanes<T, kLanes> one = load<kLanes>(first, pack);
   [[maybe_unused]] Lanes<T, kLanes> other;
-  [[maybe_unused]] Lanes<T, kLanes> y;
+  [[maybe_unused]] unsigned bits = 0;
   if constexpr (kTwoTerms) other = load<kLanes>(second, pack);
-  if constexpr (kMask == Mask::output) y = load<kLanes>(output, pack);
+  if constexpr (kMask == Mask::bits) bits = open[pack];
   GradientPack<kLanes> result;
   for (int lane = 0; lane < kLanes; ++lane) {
     const float centered = widened(x.at[lane]) - affine.mean[lane];
     float gradient = widened(one.at[lane]);
     if constexpr (kTwoTerms) gradient += widened(other.at[lane]);
     if constexpr (kMask == Mask::input)
-      y.at[lane] = narrowed<T>(normalized(centered, affine, lane));
-    if constexpr (kMask != Mask::none)
-      if (widened(y.at[lane]) <= 0) gradient = 0;
+      if (!is_open(narrowed<T>(normalized(centered, affine, lane)))) gradient = 0;
+    if constexpr (kMask == Mask::bits)
+      if ((bits >> lane & 1U) == 0) gradient = 0;
     result.centered[lane] = centered;
     result.gradient[lane] = gradient;
   }
@@ -44,12 +44,13 @@ __device__ GradientPack<kLanes> load_gradient(const T* __restrict__ input,
 /// Calls launch(mask, two terms) with what there is of a gradient as types.
 template <class T, class Launch>
 void with_terms(const OutputGradient<T>& gradient, const Launch& launch) {
+  if (gradient.mask == Mask::input)
+    return launch(std::integral_constant<Mask, Mask::input>(), std::false_type());
   with_flag(gradient.second != nullptr, [&](auto two) {
-    switch (gradient.mask) {
-      case Mask::none: return launch(std::integral_constant<Mask, Mask::none>(), two);
-      case Mask::input: return launch(std::integral_constant<Mask, Mask::input>(), two);
-      case Mask::output: return launch(std::integral_constant<Mask, Mask::output>(), two);
-    }
+    if (gradient.mask == Mask::bits)
+      launch(std::integral_constant<Mask, Mask::bits>(), two);
+    else
+      launch(std::integral_constant<Mask, Mask::none>(), two);
   });
 }
 

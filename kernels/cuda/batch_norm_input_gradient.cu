@@ -8,7 +8,7 @@ namespace {
 template <int kLanes, Mask kMask, bool kTwoTerms, class T>
 __global__ void __launch_bounds__(kTileThreads, kTilesAtOnce)
     input_gradient_kernel(const T* __restrict__ input, const T* __restrict__ first,
-                          const T* __restrict__ second, const T* __restrict__ output,
+                          const T* __restrict__ second, const std::uint8_t* __restrict__ open,
                           BatchNormTiles tiles, BatchNormStatistics statistics,
                           BatchNormParameters parameters, BatchNormSlopes slopes,
                           T* __restrict__ input_gradient) {
@@ -18,19 +18,18 @@ __global__ void __launch_bounds__(kTileThreads, kTilesAtOnce)
   float offset[kLanes];
   float slope[kLanes];
   for (int lane = 0; lane < kLanes; ++lane) {
-    offset[lane] = slopes.offset[place.channel + lane];
-    slope[lane] = slopes.slope[place.channel + lane];
+    offset[lane] = -affine.scale[lane] * slopes.offset[place.channel + lane];
+    slope[lane] = -affine.scale[lane] * slopes.slope[place.channel + lane];
   }
-#pragma unroll(kRowsAtOnce<kLanes, T>)
+#pragma unroll(kBackwardRowsAtOnce<kLanes>)
   for (int row = place.rows - 1; row >= 0; --row) {
-    const Size pack = place.first + row * place.step;
+    const Size pack = place.pack(row);
     const GradientPack<kLanes> at =
-        load_gradient<kMask, kTwoTerms>(input, first, second, output, pack, affine);
+        load_gradient<kMask, kTwoTerms>(input, first, second, open, pack, affine);
     Lanes<T, kLanes> gradients;
     for (int lane = 0; lane < kLanes; ++lane) {
-      const float centered_gradient = at.gradient[lane] - offset[lane];
-      const float value = __fmaf_rn(-at.centered[lane], slope[lane], centered_gradient);
-      gradients.at[lane] = narrowed<T>(affine.scale[lane] * value);
+      const float of_sums = __fmaf_rn(at.centered[lane], slope[lane], offset[lane]);
+      gradients.at[lane] = narrowed<T>(__fmaf_rn(at.gradient[lane], affine.scale[lane], of_sums));
     }
     store(input_gradient, pack, gradients);
   }
@@ -43,13 +42,13 @@ void batch_norm_input_gradient(const T* input, const OutputGradient<T>& gradient
                                const BatchNormShape& shape, const BatchNormStatistics& statistics,
                                const BatchNormParameters& parameters, const BatchNormSlopes& slopes,
                                T* input_gradient, cudaStream_t stream) {
-  const BatchNormTiles tiles = batch_norm_tiles(shape);
-  with_lanes(tiles, [&](auto lanes) {
+  const BatchNormTiles tiles = batch_norm_tiles<T>(shape);
+  with_lanes<T>(tiles, [&](auto lanes) {
     with_terms(gradient, [&](auto mask, auto two) {
       input_gradient_kernel<lanes(), mask(), two()>
           <<<blocks_of(tiles), threads_of(tiles), 0, stream>>>(
-              input, gradient.first, gradient.second, gradient.output, tiles, statistics,
-              parameters, slopes, input_gradient);
+              input, gradient.first, gradient.second, gradient.open, tiles, statistics, parameters,
+              slopes, input_gradient);
       PTBENCH_CUDA_LAUNCHED(input_gradient_kernel);
     });
   });

@@ -57,24 +57,28 @@ struct Normalization {
   const T* second;  ///< is added; null where there is none
   T* output;
   bool rectified;  ///< max(0, ·); NaN stays NaN
+  /// Gets a byte for each pack of batch_norm_tiles: bit i is set where lane i of the rectifier was
+  /// open. Null where nobody needs it.
+  std::uint8_t* open;
 };
 
-/// Reads E, and E for the second input, and writes E. From behind, where the statistics ended.
+/// Reads E, and E for the second input, and writes E, and E / 16 for bytes of whole packs. From
+/// behind, where the statistics ended.
 template <class T>
 void batch_norm_normalize(const Normalization<T>& tensors, const BatchNormShape& shape,
                           const BatchNormStatistics& statistics,
                           const BatchNormParameters& parameters, cudaStream_t stream);
 
 /// How backward knows where the rectifier was open: there is none; by normalising the input once
-/// more, which saves reading the output; by the output, where something was added to it.
-enum class Mask : std::uint8_t { none, input, output };
+/// more, which reads nothing else; by the bits that forward kept, where that is not enough.
+enum class Mask : std::uint8_t { none, input, bits };
 
 /// The gradient g before addition and rectifier, as it is known from outside.
 template <class T>
 struct OutputGradient {
   const T* first;
-  const T* second;  ///< is added; null where there is none
-  const T* output;  ///< y, where the mask is known by it
+  const T* second;           ///< is added; null where there is none, and with Mask::input
+  const std::uint8_t* open;  ///< as in Normalization, for Mask::bits
   Mask mask;
 };
 
@@ -92,8 +96,9 @@ struct BatchNormSlopes {
   float* slope;
 };
 
-/// The gradients of γ and β, and the slopes; writes g to `kept` unless that is null. Reads E, E for
-/// each term of the gradient and E for a mask by the output, and writes E for `kept`.
+/// The gradients of γ and β, and the slopes; writes g to `kept` unless that is null, as it is with
+/// Mask::input. Reads E, E for each term of the gradient and E / 16 for bits, and writes E for
+/// `kept`.
 template <class T>
 void batch_norm_parameter_gradients(const T* input, const OutputGradient<T>& gradient,
                                     const BatchNormShape& shape,
@@ -104,7 +109,7 @@ void batch_norm_parameter_gradients(const T* input, const OutputGradient<T>& gra
                                     const BatchNormSlopes& slopes, T* kept, cudaStream_t stream);
 
 /// γ·inverse_deviation · (g - offset - (x - mean)·slope). Reads E, E for each term of the gradient
-/// and E for a mask by the output, and writes E. From behind, where the sums ended.
+/// and E / 16 for bits, and writes E. From behind, where the sums ended.
 template <class T>
 void batch_norm_input_gradient(const T* input, const OutputGradient<T>& gradient,
                                const BatchNormShape& shape, const BatchNormStatistics& statistics,

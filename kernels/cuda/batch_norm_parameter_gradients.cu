@@ -20,7 +20,7 @@ __device__ Sums<Real> merged(const Sums<Real>& a, const Sums<Real>& b) {
 template <int kLanes, Mask kMask, bool kTwoTerms, class T>
 __global__ void __launch_bounds__(kTileThreads, kTilesAtOnce)
     gradient_sums_kernel(const T* __restrict__ input, const T* __restrict__ first,
-                         const T* __restrict__ second, const T* __restrict__ output,
+                         const T* __restrict__ second, const std::uint8_t* __restrict__ open,
                          BatchNormTiles tiles, BatchNormStatistics statistics,
                          BatchNormParameters parameters, SliceValues slices, T* __restrict__ kept) {
   const Size slice = slice_of_block(tiles);
@@ -28,18 +28,19 @@ __global__ void __launch_bounds__(kTileThreads, kTilesAtOnce)
   Sums<float> sums[kLanes] = {};
   if (place.rows > 0) {
     const Affine<kLanes> affine = affine_of<kLanes>(statistics, parameters, place.channel);
-#pragma unroll(kRowsAtOnce<kLanes, T>)
+#pragma unroll(kBackwardRowsAtOnce<kLanes>)
     for (int row = 0; row < place.rows; ++row) {
-      const Size pack = place.first + row * place.step;
+      const Size pack = place.pack(row);
       const GradientPack<kLanes> at =
-          load_gradient<kMask, kTwoTerms>(input, first, second, output, pack, affine);
+          load_gradient<kMask, kTwoTerms>(input, first, second, open, pack, affine);
       Lanes<T, kLanes> gradients;
       for (int lane = 0; lane < kLanes; ++lane) {
         sums[lane].gradient += at.gradient[lane];
         sums[lane].product = __fmaf_rn(at.gradient[lane], at.centered[lane], sums[lane].product);
         gradients.at[lane] = narrowed<T>(at.gradient[lane]);
       }
-      if (kept != nullptr) store(kept, pack, gradients);
+      if constexpr (kMask != Mask::input)
+        if (kept != nullptr) store(kept, pack, gradients);
     }
   }
   merge_columns(sums);
@@ -87,13 +88,13 @@ void batch_norm_parameter_gradients(const T* input, const OutputGradient<T>& gra
                                     const SliceValues& slices,
                                     const BatchNormParameterGradients& gradients,
                                     const BatchNormSlopes& slopes, T* kept, cudaStream_t stream) {
-  const BatchNormTiles tiles = batch_norm_tiles(shape);
-  with_lanes(tiles, [&](auto lanes) {
+  const BatchNormTiles tiles = batch_norm_tiles<T>(shape);
+  with_lanes<T>(tiles, [&](auto lanes) {
     with_terms(gradient, [&](auto mask, auto two) {
       gradient_sums_kernel<lanes(), mask(), two()>
           <<<blocks_of(tiles), threads_of(tiles), 0, stream>>>(
-              input, gradient.first, gradient.second, gradient.output, tiles, statistics,
-              parameters, slices, kept);
+              input, gradient.first, gradient.second, gradient.open, tiles, statistics, parameters,
+              slices, kept);
       PTBENCH_CUDA_LAUNCHED(gradient_sums_kernel);
     });
   });

@@ -36,9 +36,9 @@ __device__ void take_moments(const T* __restrict__ input, const TilePlace& place
   const Lanes<T, kLanes> origin = load<kLanes>(input, place.first);
   float sum[kLanes] = {};
   float squares[kLanes] = {};
-#pragma unroll 4
+#pragma unroll(kForwardRowsAtOnce<kLanes>)
   for (int row = 1; row < place.rows; ++row) {
-    const Lanes<T, kLanes> values = load<kLanes>(input, place.first + row * place.step);
+    const Lanes<T, kLanes> values = load<kLanes>(input, place.pack(row));
     for (int lane = 0; lane < kLanes; ++lane) {
       const float distance = widened(values.at[lane]) - widened(origin.at[lane]);
       sum[lane] += distance;
@@ -120,8 +120,8 @@ template <class T>
 void batch_norm_statistics(const T* input, const BatchNormShape& shape, const SliceValues& slices,
                            const BatchNormStatistics& statistics, const RunningStatistics& running,
                            cudaStream_t stream) {
-  const BatchNormTiles tiles = batch_norm_tiles(shape);
-  with_lanes(tiles, [&](auto lanes) {
+  const BatchNormTiles tiles = batch_norm_tiles<T>(shape);
+  with_lanes<T>(tiles, [&](auto lanes) {
     moments_kernel<lanes()>
         <<<blocks_of(tiles), threads_of(tiles), 0, stream>>>(input, tiles, slices);
     PTBENCH_CUDA_LAUNCHED(moments_kernel);

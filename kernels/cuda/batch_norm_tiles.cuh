@@ -18,15 +18,17 @@ inline unsigned blocks_of(const BatchNormTiles& tiles) {
   return static_cast<unsigned>(tiles.columns * tiles.slices);
 }
 
-/// So many rows' loads of a tensor a thread has under way at once: 16 bytes, or four rows.
-template <int kLanes, class T>
-constexpr int kRowsAtOnce = kLanes * sizeof(T) < 4 ? 4 : 16 / (kLanes * sizeof(T));
+/// So many rows' loads of each tensor a thread has under way at once, as registers allow.
+template <int kLanes>
+constexpr int kForwardRowsAtOnce = kLanes > 4 ? 2 : 4;
+template <int kLanes>
+constexpr int kBackwardRowsAtOnce = kLanes == 1 ? 4 : 1;
 
 /// Calls launch(lanes) with the tiles' lanes as a type.
-template <class Launch>
+template <class T, class Launch>
 void with_lanes(const BatchNormTiles& tiles, const Launch& launch) {
-  if (tiles.lanes == kTileLanes)
-    launch(std::integral_constant<int, kTileLanes>());
+  if (tiles.lanes == kMostLanes<T>)
+    launch(std::integral_constant<int, kMostLanes<T>>());
   else
     launch(std::integral_constant<int, 1>());
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "kernels/cuda/packs.h"
 #include "src/base/size.h"
 #include "src/device/cuda/grid_threads.h"
 
@@ -14,9 +15,6 @@ struct BatchNormShape {
 };
 
 constexpr int kTileThreads = 256;
-/// Channels that a thread has beside each other: 16 bytes of f32, 8 of bf16. With more, the
-/// coefficients of backward's channels leave too few registers for loads that are under way.
-constexpr int kTileLanes = 4;
 
 /// How a pass over rows × channels is split. A row is cut into packs of `lanes` channels, which a
 /// thread loads in one instruction; a block of `width` × `height` threads has `width` packs side by
@@ -27,7 +25,7 @@ constexpr int kTileLanes = 4;
 struct BatchNormTiles {
   Size rows;
   Size channels;
-  int lanes;       ///< kTileLanes; 1 where that does not divide the channels
+  int lanes;       ///< elements of 16 bytes; 1 where that does not divide the channels
   int width;       ///< a power of two
   int height;      ///< likewise
   int columns;     ///< tiles side by side
@@ -40,12 +38,16 @@ struct BatchNormTiles {
 constexpr Size kMostRowsOfThread = 64;
 /// And so many, where there are, that the tree over a block's threads is not most of the work.
 constexpr Size kFewestRowsOfThread = 4;
+/// So that a slice has fewer than 2³² packs.
+constexpr Size kMostChannels = Size{1} << 22U;
 /// Between these bounds there are so many tiles: several for each multiprocessor of a large GPU.
 constexpr Size kTiles = 1024;
 
-inline BatchNormTiles batch_norm_tiles(const BatchNormShape& shape) {
-  constexpr int kMostWidth = 32;  // a warp: four lines of memory in f32, two in bf16
-  const int lanes = shape.channels % kTileLanes == 0 ? kTileLanes : 1;
+/// T: element type of the tensors.
+template <class T>
+BatchNormTiles batch_norm_tiles(const BatchNormShape& shape) {
+  constexpr int kMostWidth = 32;  // a warp: four lines of memory
+  const int lanes = shape.channels % kMostLanes<T> == 0 ? kMostLanes<T> : 1;
   const Size packs = shape.channels / lanes;
   int width = 1;
   while (width < packs && width < kMostWidth) width *= 2;
@@ -74,10 +76,16 @@ struct TileThread {
 
 /// What a thread has of a slice.
 struct TilePlace {
-  Size channel;  ///< of its first lane
-  Size first;    ///< pack, counted from the begin of the tensor
-  Size step;     ///< packs from one row to the next
-  int rows;      ///< 0 where it stands beside the last channel or below the last row
+  Size channel;   ///< of its first lane
+  Size first;     ///< pack, counted from the begin of the tensor
+  unsigned step;  ///< packs from one row to the next
+  int rows;       ///< 0 where it stands beside the last channel or below the last row
+
+  /// Of one of its rows. A slice has fewer than 2³² packs, and 32 bits save registers.
+  [[nodiscard]] PTBENCH_HOST_DEVICE Size pack(int row) const {
+    const unsigned packs = static_cast<unsigned>(row) * step;
+    return first + packs;
+  }
 };
 
 /// `LaneCount`: the lanes of the tiles.
@@ -92,7 +100,7 @@ PTBENCH_HOST_DEVICE TilePlace place_in(const BatchNormTiles& tiles, const TileTh
   const bool idle = pack >= packs || begin >= end;
   return {.channel = pack * LaneCount,
           .first = (slice_begin + begin) * packs + pack,
-          .step = tiles.height * packs,
+          .step = static_cast<unsigned>(tiles.height * packs),
           .rows = idle ? 0 : (end - begin + tiles.height - 1) / tiles.height};
 }
 

@@ -37,6 +37,21 @@ class BatchNorm(unittest.TestCase):
             "input_gradient_kernel": (1, 2 * image + 5 * channel, image),
         })
 
+    def test_packs_and_bits_of_the_rectifier(self):
+        channel = 4 * 48
+        image = 2 * 48 * 2 * 5 * 5
+        bits = image // 16
+        slices = 2 * channel  # two values of one slice
+        counted = traffic("batch norm that adds and rectifies gives gradients where its output is positive")
+        self.assertEqual(counted, {
+            "moments_kernel": (1, image, slices),
+            "statistics_kernel": (1, slices + 2 * channel, 4 * channel),
+            "normalize_kernel": (1, 2 * image + 4 * channel, image + bits),
+            "gradient_sums_kernel": (1, 3 * image + bits + channel, slices + image),
+            "parameter_gradients_kernel": (1, slices + channel, 4 * channel),
+            "input_gradient_kernel": (1, 2 * image + 5 * channel, image),
+        })
+
 
 if __name__ == "__main__":
     unittest.main(argv=sys.argv[:1])

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
+#include <limits>
 
 #include "kernels/reference/batch_norm.h"
 #include "tests/support/backends.h"
@@ -227,6 +228,39 @@ TEST_CASE("batch norm survives a mean far from zero") {
   OperatorData data = make_data(spec, 4, Values::uniform);
   for (float& value : data.inputs[0]) value += 64;
   check_training(spec, data);
+}
+
+TEST_CASE("batch norm in packs of channels survives a mean far from zero") {
+  for (const ElementType type : {ElementType::f32, ElementType::f16}) {
+    const BatchNormSpec spec{.input = {.batch = 3, .channels = 24, .height = 7, .width = 7},
+                             .type = type};
+    OperatorData data = make_data(spec, 4, Values::uniform);
+    for (float& value : data.inputs[0])
+      value = type == ElementType::f32 ? value + 10'000 : to_float(to_f16(value + 500));
+    check_training(spec, data);
+  }
+}
+
+TEST_CASE("batch norm that adds and rectifies gives gradients where its output is positive") {
+  const BatchNormSpec spec{.input = {.batch = 2, .channels = 48, .height = 5, .width = 5},
+                           .add = true,
+                           .relu = true,
+                           .gradient_terms = 2,
+                           .type = ElementType::bf16};
+  check_training(spec, make_data(spec, 4, Values::uniform));
+}
+
+TEST_CASE("NaN that a batch norm adds is in its output, and opens the rectifier") {
+  const BatchNormSpec spec{
+      .input = {.batch = 1, .channels = 16, .height = 2, .width = 2}, .add = true, .relu = true};
+  OperatorData data = make_data(spec, 4, Values::uniform);
+  data.inputs[1][21] = std::numeric_limits<float>::quiet_NaN();
+  for_each_candidate(
+      spec, [&](const KernelBackend& backend, int /*threads*/, const std::string& candidate) {
+        const OperatorResult result = OperatorHarness(backend, spec, candidate, data).run();
+        CHECK(std::isnan(result.output[21]));
+        CHECK(result.input_gradients[1][21] == data.output_gradients[0][21]);
+      });
 }
 
 TEST_CASE("batch norm trains as nn.BatchNorm2d: biased variance here, unbiased in the buffer") {
