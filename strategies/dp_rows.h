@@ -6,8 +6,8 @@
 
 #include "kernels/operator.h"
 #include "src/base/element_type.h"
+#include "src/base/sample_values.h"
 #include "src/base/size.h"
-#include "src/data/sample_values.h"
 #include "src/device/host_mirror.h"
 #include "src/device/memory.h"
 #include "workloads/program.h"

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "src/base/element_type.h"
-#include "src/data/sample_values.h"
+#include "src/base/sample_values.h"
 #include "src/device/device.h"
 #include "src/device/host_mirror.h"
 #include "src/device/memory.h"

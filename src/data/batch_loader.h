@@ -6,10 +6,10 @@
 
 #include "src/base/element_type.h"
 #include "src/base/function_ref.h"
+#include "src/base/sample_values.h"
 #include "src/data/dataset.h"
 #include "src/data/gather_threads.h"
 #include "src/data/prefetcher.h"
-#include "src/data/sample_values.h"
 #include "src/data/sampler.h"
 #include "src/device/device.h"
 

@@ -8,10 +8,10 @@
 #include <vector>
 
 #include "src/base/narrow_floats.h"
+#include "src/base/sample_values.h"
 #include "src/base/shape.h"
 #include "src/base/size.h"
 #include "src/data/normalize.h"
-#include "src/data/sample_values.h"
 #include "src/device/isa.h"
 
 namespace ptbench {
