@@ -7,7 +7,7 @@
 namespace ptbench {
 namespace {
 
-using Row = OptionRow<ChartOptions>;
+using ChartRow = OptionRow<ChartOptions>;
 
 /// "speedup,loss"; an empty part is none of the choices.
 void add_charts(ChartOptions& options, const OptionInfo& option, std::string_view text) {
@@ -18,7 +18,7 @@ void add_charts(ChartOptions& options, const OptionInfo& option, std::string_vie
   }
 }
 
-std::vector<Row> rows() {
+std::vector<ChartRow> rows() {
   return {text_list_option({.name = "RESULT",
                             .group = "Arguments",
                             .help = "a result of run, sweep or gate, a folder of them, a history "
@@ -46,7 +46,7 @@ std::vector<Row> rows() {
                          .fallback = "light",
                          .choices = {"light", "dark"}},
                         &ChartOptions::theme),
-          Row{{.name = "chart",
+          ChartRow{{.name = "chart",
                .value = "NAME,...",
                .group = "What to draw",
                .help = "only these charts, separated by commas (see ptbench list charts)",
