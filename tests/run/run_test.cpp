@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "tests/run/command.h"
+#include "tests/support/skip.h"
 #include "tests/support/watched.h"
 
 namespace ptbench::testing {
@@ -168,6 +169,7 @@ TEST_CASE("a first look on several ranks is verified and marked too", "[run]") {
 }
 
 TEST_CASE("a first look chooses and verifies as far as its time allows", "[run]") {
+  require_bf16();  // of amp, which is verified unasked
   const RunCommand run;
   // A step of resnet18 takes many seconds under a sanitizer.
   const std::string workload = kIsWatched ? PTBENCH_SOURCE_DIR "/models/cnn.json" : "resnet18";
