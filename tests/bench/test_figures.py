@@ -53,7 +53,7 @@ class Gate(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             self.assertEqual(self.row(folder, "abc"), [
                 "gates", "75 of 80 (86 to 98 %)", "4", "1 of 80 (0 to 7 %)",
-                "CPU; commit abc, 2026-11-22; [the file](../results/gate.md)"])
+                "CPU; commit abc, 2026-11-22; [the file](../bench/results/gate.md)"])
 
     def test_the_verdict_that_is_right_depends_on_the_side(self):
         with tempfile.TemporaryDirectory() as folder:
@@ -127,8 +127,8 @@ class Documents(unittest.TestCase):
     def test_links_fit_the_document(self):
         text = "<!-- figures: slowdown -->\n<!-- /figures -->\n"
         readme = figures.written(text, figures.ROOT / "README.md")
-        self.assertIn("](results/", readme)
-        self.assertIn("](../results/", figures.written(text, figures.ROOT / "docs" / "x.md"))
+        self.assertIn("](bench/results/", readme)
+        self.assertIn("](../bench/results/", figures.written(text, figures.ROOT / "docs" / "x.md"))
 
 
 if __name__ == "__main__":
