@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Whether Holistic Trace Analysis reads the traces of `ptbench run --trace`.
 
-    bench/trace_readers.py --ptbench build/release/ptbench -o results/trace-readers.md
+    bench/trace_readers.py --ptbench build/release/ptbench -o bench/results/trace-readers.md
     bench/trace_readers.py trace
 
 Traces a run of each kind, and of several ranks, on the CPU, or takes folders that --trace has written,

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs `ptbench gate` again and again, and counts its verdicts and seconds.
 
-    bench/whole_gates.py --ptbench build/release/ptbench --gates 20 -o results/gates.md \\
+    bench/whole_gates.py --ptbench build/release/ptbench --gates 20 -o bench/results/gates.md \\
         "mlp, 2 threads: 1 %=0.01 -w mlp --threads 2 --detect 1%" "A/A=0 -w mlp --threads 2 --detect 1%"
 
 Each case is NAME=SLOWDOWN and the gate's options; the cases take turns. BASE and NEW are the same

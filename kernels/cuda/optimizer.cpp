@@ -22,30 +22,15 @@ class CudaOptimizer final : public Optimizer {
 
   void step(Range slice, Size step, float gradient_scale) override {
     if (slice.empty()) return;
-    ensure(slice.begin >= 0 && slice.end <= std::ssize(arenas_.parameters),
-           "a slice lies in the arena");
     prepare(step, gradient_scale);
-    const ArenaSlice part = slice_of(slice);
-    SmallWork& work = site_.small_work;
-    if (spec_.kind != OptimizerKind::sgd)
-      work.add(Update<UpdateRule::adam>{part, scalars_});
-    else if (part.first != nullptr)
-      work.add(Update<UpdateRule::momentum_sgd>{part, scalars_});
-    else
-      work.add(Update<UpdateRule::plain_sgd>{part, scalars_});
+    with_update(slice, [&](const auto& update) { site_.small_work.add(update); });
   }
 
   void step_in(Queue& queue, Range slice, Size step, float gradient_scale) override {
     if (slice.empty()) return;
     ensure(told_ == scalars_of(spec_, step, gradient_scale), "an update beside others is prepared");
-    const ArenaSlice part = slice_of(slice);
     const cudaStream_t stream = dynamic_cast<CudaQueue&>(queue).stream();
-    if (spec_.kind != OptimizerKind::sgd)
-      adam(part, scalars_, stream);
-    else if (part.first != nullptr)
-      momentum_sgd(part, scalars_, stream);
-    else
-      plain_sgd(part, scalars_, stream);
+    with_update(slice, [&](const auto& update) { launch_alone(update, stream); });
   }
 
   void prepare(Size step, float gradient_scale) override {
@@ -56,6 +41,20 @@ class CudaOptimizer final : public Optimizer {
   }
 
  private:
+  /// Calls `use` with the update of that slice by this optimizer's rule.
+  template <class Use>
+  void with_update(Range slice, const Use& use) const {
+    ensure(slice.begin >= 0 && slice.end <= std::ssize(arenas_.parameters),
+           "a slice lies in the arena");
+    const ArenaSlice part = slice_of(slice);
+    if (spec_.kind != OptimizerKind::sgd)
+      use(Update<UpdateRule::adam>{part, scalars_});
+    else if (part.first != nullptr)
+      use(Update<UpdateRule::momentum_sgd>{part, scalars_});
+    else
+      use(Update<UpdateRule::plain_sgd>{part, scalars_});
+  }
+
   [[nodiscard]] ArenaSlice slice_of(Range range) const {
     const auto state = [&](std::size_t index) {
       return index < arenas_.state.size() ? arenas_.state[index].data() + range.begin : nullptr;

@@ -56,6 +56,9 @@ template <class T>
 void launch_alone(const LossBackward<T>& pass, cudaStream_t stream) {
   softmax_gradient(pass.input, pass.rows, pass.global_batch, pass.scale, pass.gradient, stream);
 }
+
+}  // namespace
+
 void launch_alone(const Update<UpdateRule::plain_sgd>& pass, cudaStream_t stream) {
   plain_sgd(pass.slice, pass.scalars, stream);
 }
@@ -65,8 +68,6 @@ void launch_alone(const Update<UpdateRule::momentum_sgd>& pass, cudaStream_t str
 void launch_alone(const Update<UpdateRule::adam>& pass, cudaStream_t stream) {
   adam(pass.slice, pass.scalars, stream);
 }
-
-}  // namespace
 
 template <class Pass>
 void SmallWork::add(const Pass& pass) {

@@ -25,4 +25,10 @@ class SmallWork final : public GatheredWork {
   SmallTasks tasks_;
 };
 
+// Updates by their own kernels, in any stream.
+
+void launch_alone(const Update<UpdateRule::plain_sgd>& pass, cudaStream_t stream);
+void launch_alone(const Update<UpdateRule::momentum_sgd>& pass, cudaStream_t stream);
+void launch_alone(const Update<UpdateRule::adam>& pass, cudaStream_t stream);
+
 }  // namespace ptbench::cuda

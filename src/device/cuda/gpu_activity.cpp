@@ -284,7 +284,7 @@ ActivityStart start() {
             .remedy = "Install CUPTI of this CUDA version, where the loader finds it."};
   auto watch = std::make_unique<GpuActivity>(library);
   const CuptiResult result = watch->begin();
-  if (result == CuptiResult::success) return {.watch = std::move(watch), .remedy = {}};
+  if (result == CuptiResult::success) return {.watch = std::move(watch)};
   return {.watch = nullptr,
           .reason = fmt::format("{}: {}", library.name(), library.text_of(result)),
           .remedy = remedy_of(result)};
