@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <cstdint>
 
 #include "src/base/error.h"
+#include "src/base/narrow_floats.h"
 #include "src/comm/shm/reduce.h"
 
 namespace ptbench {
@@ -17,13 +17,9 @@ namespace {
 
 std::size_t length_of(Size count) { return static_cast<std::size_t>(count); }
 
-std::uint16_t half_of(float value) {
-  return static_cast<std::uint16_t>(std::bit_cast<std::uint32_t>(rounded_to_bf16(value)) >> 16U);
-}
+std::uint16_t half_of(float value) { return to_bf16(value).bits; }
 
-float whole_of(std::uint16_t half) {
-  return std::bit_cast<float>(static_cast<std::uint32_t>(half) << 16U);
-}
+float whole_of(std::uint16_t half) { return to_float(Bf16{half}); }
 
 template <class Value>
 std::span<Value> within(std::span<Value> values, Range range) {

@@ -26,7 +26,7 @@ struct RoundedFp32 {
   [[gnu::always_inline]] static float stored(float value) { return rounded_to_bf16(value); }
 };
 
-struct Bf16 {
+struct StoredBf16 {
   using Value = std::uint16_t;
   [[gnu::always_inline]] static float loaded(std::uint16_t bits) {
     return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16U);
@@ -141,7 +141,7 @@ void reduce_range(Isa isa, const ReducedBuffers& buffers, Range range, Reduction
 }
 
 void reduce_bf16_range(Isa isa, const ReducedBf16& buffers, Range range, float scale) {
-  Reducing<Bf16, Bf16>(buffers, range, scale).run(isa);
+  Reducing<StoredBf16, StoredBf16>(buffers, range, scale).run(isa);
 }
 
 }  // namespace ptbench

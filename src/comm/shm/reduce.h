@@ -11,7 +11,7 @@
 namespace ptbench {
 
 /// `value` as bf16 carries it: to nearest, ties to even; NaN stays NaN. The bits of
-/// to_float(to_bf16(value)) of kernels/tensor.h.
+/// to_float(to_bf16(value)) (src/base/narrow_floats.h), without a branch for loops of vectors.
 [[nodiscard]] constexpr float rounded_to_bf16(float value) {
   constexpr std::uint32_t kUpperHalf = 0xffff0000U;
   const auto bits = std::bit_cast<std::uint32_t>(value);
