@@ -1,6 +1,8 @@
 #include "src/measure/device_warnings.h"
 
 #include <catch2/catch.hpp>
+#include <string>
+#include <vector>
 
 #include "src/measure/noise_warnings.h"
 
@@ -19,7 +21,7 @@ RunRecord run_on_gpu(Size slices) {
                                   .steal_fraction = {},
                                   .frequency_hertz = 1.98e9,
                                   .device_temperature_celsius = 60,
-                                  .device_throttle_reasons = {{}},
+                                  .device_throttle_reasons = std::vector<std::string>{},
                                   .device_other_processes = 0,
                                   .device_foreign_fraction = 0});
   return run;

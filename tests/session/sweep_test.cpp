@@ -253,9 +253,9 @@ std::vector<SweepSide> resumed(const std::vector<Earlier>& runs) {
   return sides;
 }
 
-const RunRecord& run_called(const ResultFile& file, const std::string& id) {
+const RunRecord& run_called(const ResultFile& file, std::string_view id) {
   const auto found = std::ranges::find(file.runs, id, &RunRecord::id);
-  if (found == file.runs.end()) throw std::runtime_error("no run " + id);
+  if (found == file.runs.end()) throw std::runtime_error("no run " + std::string(id));
   return *found;
 }
 

@@ -9,6 +9,7 @@
 namespace Catch {
 
 using Matchers::EndsWith;
+using Matchers::Equals;
 using Matchers::Matches;
 using Matchers::StartsWith;
 using TestEventListenerBase = EventListenerBase;
