@@ -74,7 +74,7 @@ void check_run(const RunCommand& run, const Words& words) {
   if (tells_of_emulation(record)) CHECK(count_durations(record) == 0);
 }
 
-TEST_CASE("small models train on a CUDA device as on the CPU", "[cuda]") {
+TEST_CASE("small models train on a CUDA device as on the CPU", "[cuda][every_access]") {
   require_cuda_device();
   const RunCommand run;
   run.write("m.json", R"({"schema": "ptbench.model/1", "name": "small", "input": [16],
@@ -115,7 +115,7 @@ TEST_CASE(
   check_run(run, {"-w", "m.json", "-s", "amp", "--precision", "fp16"});
 }
 
-TEST_CASE("mlp trains on a CUDA device as on the CPU", "[cuda]") {
+TEST_CASE("mlp trains on a CUDA device as on the CPU", "[cuda][every_access]") {
   require_cuda_device();
   const RunCommand run;
   check_run(run, {"-w", "mlp", "-b", "8"});
@@ -124,14 +124,14 @@ TEST_CASE("mlp trains on a CUDA device as on the CPU", "[cuda]") {
   check_run(run, {"-w", "mlp", "-s", "grad-accum", "-b", "4", "--data", kDigits});
 }
 
-TEST_CASE("resnet18 trains on a CUDA device as on the CPU", "[cuda]") {
+TEST_CASE("resnet18 trains on a CUDA device as on the CPU", "[cuda][every_access]") {
   require_cuda_device();
   const RunCommand run(std::chrono::minutes(10));
   for (const std::string precision : {"fp32", "bf16"})
     check_run(run, {"-w", "resnet18", "-b", "2", "--precision", precision});
 }
 
-TEST_CASE("models of convolutions train on a CUDA device as on the CPU", "[cuda]") {
+TEST_CASE("models of convolutions train on a CUDA device as on the CPU", "[cuda][every_access]") {
   require_cuda_device();
   const RunCommand run;
   run.write("normed.json", model_of_images("batch_norm"));
@@ -142,7 +142,7 @@ TEST_CASE("models of convolutions train on a CUDA device as on the CPU", "[cuda]
   }
 }
 
-TEST_CASE("a model of larger images trains on a CUDA device as on the CPU", "[cuda]") {
+TEST_CASE("a model of larger images trains on a CUDA device as on the CPU", "[cuda][every_access]") {
   require_cuda_device();
   const RunCommand run(std::chrono::minutes(10));
   run.write("m.json", R"({"schema": "ptbench.model/1", "name": "larger", "input": [3, 64, 64],
