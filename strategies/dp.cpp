@@ -13,7 +13,6 @@
 #include "src/device/host_mirror.h"
 #include "strategies/dp_rows.h"
 #include "strategies/dp_workers.h"
-#include "strategies/drag.h"
 
 namespace ptbench {
 namespace {
@@ -38,8 +37,7 @@ class Dp final : public Strategy {
         rows_(master_->program(), replicas()) {
     ensure(context.communicator.world_size() == 1, "dp is one process in a world of one");
     ensure(group_.loader != nullptr, "dp has data to load");
-    add_worker(
-        {.program = master_->program(), .drag = drag_of(group_.slowdown, master_->device())});
+    add_worker({.program = master_->program(), .observer = group_.observer});
     for (const DrivenReplica& other : group_.others) add_worker(driven(other));
     master_gradients_ =
         plan().backend().plan_arena_passes(master_->program().gradients(), plan().owned());
@@ -97,11 +95,7 @@ class Dp final : public Strategy {
     return {.program = *other.program,
             .parameters = parameters_.back().get(),
             .driver = other.driver,
-            .drag = drag_of(other.slowdown, other.program->device())};
-  }
-
-  [[nodiscard]] Drag drag_of(double slowdown, Device& device) const {
-    return {slowdown - 1, clock_, threads_of(device)};
+            .observer = other.observer};
   }
 
   void add_worker(Worker worker) {
@@ -258,10 +252,10 @@ class Dp final : public Strategy {
     run_all(workers_, range, timer(), [&](Worker& worker) {
       worker.program.device().finish();
       const double begin = clock_.now();
-      worker.drag.begin();
+      worker.observer.begin();
       job(worker);
       worker.program.device().finish();
-      worker.drag.end();
+      worker.observer.end();
       worker.end = clock_.now();
       if (timer() != nullptr) worker.seconds.compute += worker.end - begin;
     });

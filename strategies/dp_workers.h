@@ -7,7 +7,6 @@
 #include "src/base/function_ref.h"
 #include "src/device/driver_thread.h"
 #include "src/measure/step_phases.h"
-#include "strategies/drag.h"
 #include "strategies/strategy.h"
 #include "workloads/program.h"
 
@@ -26,7 +25,7 @@ struct Worker {
   ArenaPasses* parameters = nullptr;  ///< over its own, for a replica that gets the master's
   DriverThread* driver = nullptr;     ///< null for replica 0, which the calling thread runs
   PhaseTimer* timer = nullptr;        ///< of the driver's thread, in steps that are traced
-  Drag drag;                          ///< of what it computes
+  ComputeObserver observer = {};      ///< of what it computes
   std::size_t index = 0;
   PhaseRange range = {};                            ///< of the job
   const FunctionRef<void(Worker&)>* job = nullptr;  ///< that runs

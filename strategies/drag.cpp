@@ -1,6 +1,7 @@
 #include "strategies/drag.h"
 
 #include <algorithm>
+#include <memory>
 #include <utility>
 
 #include "src/base/error.h"
@@ -47,6 +48,35 @@ Drag::Threads threads_of(Device& device) {
   return [&device](FunctionRef<void()> job) {
     device.run_on_host(device.host_threads(), [&](int) { job(); });
   };
+}
+
+ComputeObserver dragging(const Drag& drag, Device& device) {
+  if (!drag.is_on()) return {};
+  const auto own = std::make_shared<Drag>(drag);
+  return {.on_begin =
+              [own, &device] {
+                device.compute().finish();
+                own->begin();
+              },
+          .on_end =
+              [own, &device] {
+                device.compute().finish();
+                own->end();
+              }};
+}
+
+StepDrag::StepDrag(Drag drag, Strategy& strategy, Size turn) : drag_(std::move(drag)), turn_(turn) {
+  if (!drag_.is_on()) return;
+  strategy.around_each_step([this, &strategy](FunctionRef<void()> step) { make(strategy, step); });
+}
+
+void StepDrag::make(Strategy& strategy, FunctionRef<void()> step) {
+  if (turn_ > 0 && strategy.steps() / turn_ % 2 == 0) return step();
+  strategy.replica().device().finish();
+  drag_.begin();
+  step();
+  strategy.replica().device().finish();
+  drag_.end();
 }
 
 }  // namespace ptbench

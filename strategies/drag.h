@@ -5,7 +5,9 @@
 
 #include "src/base/clock.h"
 #include "src/base/function_ref.h"
+#include "src/base/size.h"
 #include "src/device/device.h"
+#include "strategies/strategy.h"
 
 namespace ptbench {
 
@@ -50,5 +52,31 @@ class Drag {
 
 /// All host threads that compute on `device`, which outlives what it returns.
 [[nodiscard]] Drag::Threads threads_of(Device& device);
+
+/// Drags a replica's work, in imbalance on purpose: what its device does meanwhile, not what it was
+/// given before or is given. Empty without a drag. The device outlives it.
+[[nodiscard]] ComputeObserver dragging(const Drag& drag, Device& device);
+
+/// Makes a strategy's steps longer, each as a whole: all of them, or of 2·`turn` the latter half,
+/// which tells what a drag does beside what steps of the same process take without. Ranks drag
+/// their own steps, so that none falls asleep while it waits for another.
+class StepDrag {
+ public:
+  /// The strategy outlives this, and no step is made after this.
+  StepDrag(Drag drag, Strategy& strategy, Size turn = 0);
+  StepDrag(const StepDrag&) = delete;
+  StepDrag& operator=(const StepDrag&) = delete;
+  ~StepDrag() = default;
+
+  /// As Drag has it.
+  [[nodiscard]] std::optional<double> realized() const { return drag_.realized(); }
+  void count_anew() { drag_.count_anew(); }
+
+ private:
+  void make(Strategy& strategy, FunctionRef<void()> step);
+
+  Drag drag_;
+  Size turn_;  ///< steps; 0: all are dragged
+};
 
 }  // namespace ptbench

@@ -40,9 +40,9 @@ void Replica::after_each_micro_batch(std::function<void(Size micro_batch)> call)
   after_micro_batch_ = std::move(call);
 }
 
-void Replica::slow_down(Drag drag) {
-  ensure(!gradients_pass(), "a replica that is slowed down keeps its gradients");
-  drag_ = std::move(drag);
+void Replica::observe_computing(ComputeObserver observer) {
+  ensure(!gradients_pass(), "a replica whose work is observed keeps its gradients");
+  work_ = std::move(observer);
 }
 
 void Replica::allocate_cells(MemorySource& arenas) {
@@ -162,8 +162,7 @@ bool Replica::updates_early() const {
 
 /// Gradients that are added to those of micro-batches before are whole before they are final.
 bool Replica::updates_in_backward() const {
-  return updates_early() && step_.accumulation_steps == 1 && optimizer_->takes_pieces() &&
-         !drag_.is_on();
+  return updates_early() && step_.accumulation_steps == 1 && optimizer_->takes_pieces() && !work_;
 }
 
 /// The thread that steps is member 0, whose updates alone are told from its backward pass.
@@ -188,7 +187,7 @@ void Replica::update_late(Size step) {
 }
 
 bool Replica::can_record_steps() const {
-  return queue_.can_record() && !drag_.is_on() && statistics_period_ == 1;
+  return queue_.can_record() && !work_ && statistics_period_ == 1;
 }
 
 /// Micro-batches between the first and the last are alike: they add to gradients that are there,
@@ -243,12 +242,12 @@ void Replica::load(Size micro_batch) {
 
 void Replica::forward(Size micro_batch) {
   const PhaseScope scope(timer_, StepPhase::forward, payload_of(micro_batch));
-  begin_drag();
+  work_.begin();
   if (statistics_period_ == 1 || micro_batch % statistics_period_ == 0)
     program_.forward();
   else
     forward_without_statistics();
-  end_drag();
+  work_.end();
 }
 
 /// Running statistics stay as they are.
@@ -261,23 +260,23 @@ void Replica::forward_without_statistics() {
 
 void Replica::backward(Size micro_batch, GradientsReady ready) {
   const PhaseScope scope(timer_, StepPhase::backward, payload_of(micro_batch));
-  begin_drag();
+  work_.begin();
   program_.backward(micro_batch == 0 ? GradientMode::replace : GradientMode::add,
                     [&](Range slice, Program::ReadyMark mark) {
-                      end_drag();
+                      work_.end();
                       ready(slice, mark);
-                      begin_drag();
+                      work_.begin();
                     });
-  end_drag();
+  work_.end();
 }
 
 void Replica::find_non_finite(std::span<const Range> slices) {
   std::uint64_t bytes = 0;
   for (const Range& slice : slices) bytes += bytes_of(slice);
   const PhaseScope scope(timer_, StepPhase::optimizer, bytes);
-  begin_drag();
+  work_.begin();
   program_.find_non_finite(slices, non_finite());
-  end_drag();
+  work_.end();
 }
 
 bool Replica::read_finite() const {
@@ -306,13 +305,13 @@ void Replica::update_beside(Range slice, Size step) {
 void Replica::optimizer_step(Range slice, Size step) {
   const PhaseScope scope(timer_, StepPhase::optimizer, bytes_of(slice));
   require_updated(slice);
-  begin_drag();
+  work_.begin();
   if (gradients_pass()) {
     optimizer_->step_by(program_.gradients_of(slice), slice, step);
   } else {
     optimizer_->step(slice, step, 1 / scaler_.scale());
   }
-  end_drag();
+  work_.end();
   program_.parameters_changed(slice);
 }
 
@@ -327,19 +326,6 @@ bool Replica::finish_step() {
   const bool finite = read_finite();
   finish_scaled_step(finite);
   return finite;
-}
-
-/// What is dragged is what the device does meanwhile, not what it was given before or is given.
-void Replica::begin_drag() {
-  if (!drag_.is_on()) return;
-  queue().finish();
-  drag_.begin();
-}
-
-void Replica::end_drag() {
-  if (!drag_.is_on()) return;
-  queue().finish();
-  drag_.end();
 }
 
 }  // namespace ptbench

@@ -11,7 +11,6 @@
 #include "src/device/device.h"
 #include "src/device/host_mirror.h"
 #include "src/measure/step_phases.h"
-#include "strategies/drag.h"
 #include "strategies/loss_scaling.h"
 #include "workloads/program.h"
 
@@ -30,6 +29,20 @@ struct StepSpec {
     if (accumulation_steps > 1) return GradientUse::accumulated;
     return keeps_gradients ? GradientUse::kept : GradientUse::passing;
   }
+};
+
+/// Told when a replica computes and when it does not; both or neither are set.
+struct ComputeObserver {
+  std::function<void()> on_begin;
+  std::function<void()> on_end;  ///< or it pauses, to announce gradients
+
+  void begin() const {
+    if (on_begin) on_begin();
+  }
+  void end() const {
+    if (on_end) on_end();
+  }
+  explicit operator bool() const { return on_begin != nullptr; }
 };
 
 /// What a strategy over several replicas puts into a step that is recorded.
@@ -119,7 +132,7 @@ class Replica {
   /// Before the passes of a step in which update_beside is called; record_step does it by itself.
   void prepare_update(Size step) { optimizer_->prepare(step, 1 / scaler_.scale()); }
   /// As optimizer_step, of a slice that backward has announced, on Device::beside(), which has been
-  /// ordered after its gradients. It is not dragged, and no time of compute().
+  /// ordered after its gradients. Observers of work are not told, and it is no time of compute().
   void update_beside(Range slice, Size step);
   /// From now on updates take these slices only, and the members share each of them evenly, as they
   /// do where a communicator sums it. For replicas that update a part of the arena: the members may
@@ -159,10 +172,11 @@ class Replica {
   /// Of the same spec.
   void set_scaler(const LossScaler& scaler) { scaler_ = scaler; }
 
-  /// From now on this replica's passes and updates are dragged, in imbalance on purpose: after each
-  /// forward pass, before each announcement of gradients, after backward and after each update.
-  /// Phases contain it. Not where gradients pass.
-  void slow_down(Drag drag);
+  /// From now on this replica's passes and updates are one piece of work after the other, and
+  /// `observer` is told of each: work ends after each forward pass, before each announcement of
+  /// gradients, after backward and after each update. Phases contain what it does. Not where
+  /// gradients pass.
+  void observe_computing(ComputeObserver observer);
 
   /// As Strategy::observe, for the phases data, forward, backward and optimizer.
   void observe(PhaseTimer* timer) { timer_ = timer; }
@@ -189,8 +203,6 @@ class Replica {
   void forward(Size micro_batch);
   void forward_without_statistics();
   void backward(Size micro_batch, GradientsReady ready);
-  void begin_drag();
-  void end_drag();
 
   Program program_;
   Queue& queue_;
@@ -202,7 +214,7 @@ class Replica {
   std::vector<Range> updated_;  ///< the slices that it divides evenly; empty: it takes any slice
   std::unique_ptr<BatchLoader> loader_;
   PhaseTimer* timer_ = nullptr;
-  Drag drag_;
+  ComputeObserver work_;
   bool keeps_gradients_ = false;
   Size statistics_period_ = 1;
   std::function<void(Size)> after_micro_batch_;

@@ -8,13 +8,13 @@
 #include <utility>
 #include <vector>
 
+#include "src/base/function_ref.h"
 #include "src/base/size.h"
 #include "src/comm/communicator.h"
 #include "src/comm/control_channel.h"
 #include "src/data/batch_loader.h"
 #include "src/device/driver_thread.h"
 #include "src/measure/step_phases.h"
-#include "strategies/drag.h"
 #include "strategies/replica.h"
 #include "workloads/program.h"
 
@@ -34,21 +34,10 @@ class Strategy {
   /// One optimizer step over the next global batch, data to update: gives its work to the devices,
   /// and waits for as little of it as it can. Allocates nothing.
   void start_step() {
-    const bool is_dragged = drag_.is_on() && (drag_turn_ == 0 || steps_ / drag_turn_ % 2 == 1);
-    if (is_dragged) {
-      replica().device().finish();
-      drag_.begin();
-    }
-    {
-      const StepScope scope(timer_, steps() + 1);
-      if (before_step_) before_step_();
-      take_step();
-      ++steps_;
-    }
-    if (is_dragged) {
-      replica().device().finish();
-      drag_.end();
-    }
+    if (around_step_)
+      around_step_([this] { make_step(); });
+    else
+      make_step();
     if (timer_ == nullptr) return;
     timer_->resolve();
     if (timer_->trace() == nullptr) after_observed_step();
@@ -77,19 +66,16 @@ class Strategy {
   /// Called at the beginning of each step to come, as a part of it that is no phase.
   void before_each_step(std::function<void()> call) { before_step_ = std::move(call); }
 
+  /// From now on each step is made by `call`, which calls its argument once and waits for the
+  /// device where it has to.
+  void around_each_step(std::function<void(FunctionRef<void()> step)> call) {
+    around_step_ = std::move(call);
+  }
+
   /// From now on steps after the next one are done from a recording of it, where the device can
   /// record and the host decides nothing on the way; returns whether that is so. What is observed
   /// is done without.
   [[nodiscard]] virtual bool record_steps() { return false; }
-
-  /// Makes steps longer, each as a whole: all of them, or of 2·`turn` the latter half, which tells
-  /// what a drag does beside what steps of the same process take without. Ranks drag their own
-  /// steps, so that none falls asleep while it waits for another.
-  void slow_down(Drag drag, Size turn = 0) {
-    drag_ = std::move(drag);
-    drag_turn_ = turn;
-  }
-  [[nodiscard]] Drag& drag() { return drag_; }
 
   /// Of each replica of this process, over the steps that are observed; empty where none is.
   [[nodiscard]] virtual std::vector<ReplicaSeconds> replica_seconds() const {
@@ -113,6 +99,12 @@ class Strategy {
   void count_update() { ++updates_; }
 
  private:
+  void make_step() {
+    const StepScope scope(timer_, steps() + 1);
+    if (before_step_) before_step_();
+    take_step();
+    ++steps_;
+  }
   virtual void take_step() = 0;
   virtual float read_loss() = 0;
   /// For what an observed step needs to know besides, and others have not. Not of steps that are
@@ -123,8 +115,7 @@ class Strategy {
 
   PhaseTimer* timer_ = nullptr;
   std::function<void()> before_step_;
-  Drag drag_;
-  Size drag_turn_ = 0;  ///< steps; 0: all are dragged
+  std::function<void(FunctionRef<void()>)> around_step_;
   Size steps_ = 0;
   Size updates_ = 0;
 };
@@ -145,13 +136,13 @@ struct DdpOptions {
 struct DrivenReplica {
   std::unique_ptr<Program> program;  ///< made and run on the driver's thread
   DriverThread* driver = nullptr;
-  double slowdown = 1;  ///< how many times as long it computes, in imbalance on purpose
+  ComputeObserver observer = {};  ///< of its passes; called on the driver's thread
 };
 
 /// What a strategy over several replicas in one process is built over, beside the first replica.
 struct ReplicaGroup {
   std::vector<DrivenReplica> others;    ///< replicas 1, 2, …
-  double slowdown = 1;                  ///< of the first one's passes
+  ComputeObserver observer;             ///< of the first one's passes
   std::unique_ptr<BatchLoader> loader;  ///< of one micro-batch of every replica, in their order
 };
 

@@ -129,10 +129,7 @@ void report_steps(const Samples& samples, Strategy& strategy, const RunConfig& c
                   const TimedOn& place, RunRecord& record) {
   report_peak_flops(config, place, record.compute);
   add_repetition(samples, record.samples);
-  if (config.options.slowdown > 0) {
-    record.samples.slowdown = config.options.slowdown;
-    record.samples.slowdown_realized = strategy.drag().realized();
-  }
+  if (config.options.slowdown > 0) record.samples.slowdown = config.options.slowdown;
   summarize_run(record, PriorNoise());
   if (samples.interrupted) record.status = Status::interrupted;
   fail_if_diverged(record);

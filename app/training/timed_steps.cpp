@@ -44,8 +44,8 @@ TimedSteps::TimedSteps(const RunConfig& config, const RunSurroundings& around, R
       record_(record),
       whole_(around.clock, {.progress_is_seen = around.progress.visible()}) {}
 
-Samples TimedSteps::measure(Strategy& strategy, const DataSource& data, Size steps_per_epoch,
-                            MachineProbe& probe, Conductor& conductor) {
+Samples TimedSteps::measure(Strategy& strategy, StepDrag& drag, const DataSource& data,
+                            Size steps_per_epoch, MachineProbe& probe, Conductor& conductor) {
   MeasuringPlan measuring = plan(steps_per_epoch);
   measuring.config.probe = &probe;
   std::optional<TurnClient> granted = turns(strategy, conductor);
@@ -62,7 +62,7 @@ Samples TimedSteps::measure(Strategy& strategy, const DataSource& data, Size ste
       measuring.config, rule, around_.clock, [this] { return watch_.is_interrupted(); },
       [&](const SamplingProgress& progress) {
         show(progress);
-        if (progress.warming_up) strategy.drag().count_anew();
+        if (progress.warming_up) drag.count_anew();
         target.look(strategy.replica().program());
       },
       [&] {
@@ -71,6 +71,7 @@ Samples TimedSteps::measure(Strategy& strategy, const DataSource& data, Size ste
   samples.started_unix_seconds = started;
   add_standstill_warning(record_, samples.standstill);
   add_warmup_warning(record_, samples);
+  record_.samples.slowdown_realized = drag.realized();
   record_.time_to_target_seconds = target.seconds();
   if (target.missed() && !samples.interrupted) warn_of_missed_target();
   return samples;

@@ -19,6 +19,7 @@
 #include "src/measure/step_protocol.h"
 #include "src/process/long_work.h"
 #include "strategies/conductor.h"
+#include "strategies/drag.h"
 #include "strategies/strategy.h"
 #include "workloads/program.h"
 
@@ -98,10 +99,10 @@ class TimedSteps {
   TimedSteps(const RunConfig& config, const RunSurroundings& around, RunProgress& watch,
              RunRecord& record);
 
-  /// Warms up and measures. The conductor already leads the steps of `strategy`; `steps_per_epoch`
-  /// is of `data`. Throws a run error where training diverges.
-  [[nodiscard]] Samples measure(Strategy& strategy, const DataSource& data, Size steps_per_epoch,
-                                MachineProbe& probe, Conductor& conductor);
+  /// Warms up and measures. The conductor already leads the steps of `strategy`, which `drag` makes
+  /// longer; `steps_per_epoch` is of `data`. Throws a run error where training diverges.
+  [[nodiscard]] Samples measure(Strategy& strategy, StepDrag& drag, const DataSource& data,
+                                Size steps_per_epoch, MachineProbe& probe, Conductor& conductor);
 
  private:
   [[nodiscard]] MeasuringPlan plan(Size steps_per_epoch) const;

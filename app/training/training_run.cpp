@@ -29,6 +29,7 @@
 #include "src/measure/machine_probe.h"
 #include "src/measure/step_phases.h"
 #include "strategies/conductor.h"
+#include "strategies/drag.h"
 #include "strategies/evaluate.h"
 #include "strategies/phase_pass.h"
 #include "workloads/program.h"
@@ -228,11 +229,12 @@ class TrainingRun {
                    const DataSource& data) {
     around_.progress.keep({});  // from now on figures are measured
     const auto strategy = build(context, shape);
+    StepDrag drag(step_drag(context), *strategy, config_.options.slowdown_turns.value_or(0));
     const auto probe = rank_probe(role, context);
     Samples samples;
     watch_.enter(role.leads() ? RankPhase::warming_up : RankPhase::measuring);
     role.in_step(
-        *strategy, [&] { samples = time_steps(role, context, *strategy, data, probe.get()); },
+        *strategy, [&] { samples = time_steps(role, context, *strategy, drag, data, probe.get()); },
         {.look = [&] { probe->contribute(); }, .rest = [&] { come_to_rest(context.device()); }});
     // All ranks compare, since only a comparison looks at steps that nobody else does.
     const auto parted =
@@ -245,7 +247,6 @@ class TrainingRun {
   /// With data attached and the run's initial weights.
   std::unique_ptr<Strategy> build(const TrainingContext& context, const TrainingShape& shape) {
     auto strategy = build_training(context, shape, plan_);
-    strategy->slow_down(step_drag(context), config_.options.slowdown_turns.value_or(0));
     Program& program = strategy->replica().program();
     start_weights(config_, program);
     if (OutputFile* file = around_.files.initial_weights())
@@ -266,14 +267,15 @@ class TrainingRun {
 
   /// On rank 0. `ranks` looks at the others' cores; null where there are none.
   Samples time_steps(const RankRole& role, const TrainingContext& context, Strategy& strategy,
-                     const DataSource& data, RankProbe* ranks) {
+                     StepDrag& drag, const DataSource& data, RankProbe* ranks) {
     ProbePeers* peers =
         ranks != nullptr ? static_cast<ProbePeers*>(ranks) : context.replica_devices;
     MachineProbe probe(context.device(), peers);
     if (const auto gap = context.device().throttling_gap())
       add_watch_warning(record_, context.device().id(), *gap);
     TimedSteps steps(config_, around_, watch_, record_);
-    Samples samples = steps.measure(strategy, data, steps_per_epoch_, probe, role.conductor());
+    Samples samples =
+        steps.measure(strategy, drag, data, steps_per_epoch_, probe, role.conductor());
     if (around_.region != nullptr && context.device().shares_memory_with_host())
       shared_bytes_ = used_bytes(*around_.region);
     return samples;

@@ -152,6 +152,12 @@ std::unique_ptr<Strategy> build(const TrainingContext& context, const TrainingSh
       {.communicator = communicator, .control = control, .data_parallel = context.data_parallel});
 }
 
+/// Of what `replica` computes on `device`; empty where nothing slows it down.
+ComputeObserver imbalance_of(const TrainingContext& context, Size replica, Device& device) {
+  const double share = context.config.slowdown_of(replica) - 1;
+  return dragging(Drag(share, context.clock, threads_of(device)), device);
+}
+
 /// Replica 0 on the context's device, which has the data of all, and the others on theirs.
 std::unique_ptr<Strategy> build_in_one_process(const TrainingContext& context,
                                                const TrainingShape& shape,
@@ -160,10 +166,11 @@ std::unique_ptr<Strategy> build_in_one_process(const TrainingContext& context,
   ensure(shape.batch.shares.empty() &&
              shape.batch.replicas == (devices == nullptr ? 1 : devices->replicas()),
          "every replica has a device and an equal share");
-  ReplicaGroup group{.slowdown = context.config.slowdown_of(0)};
+  ReplicaGroup group{.observer = imbalance_of(context, 0, context.device())};
   if (devices != nullptr) group.others = devices->build(context.graph, shape.lowering(), *plan);
   for (std::size_t i = 0; i < group.others.size(); ++i)
-    group.others[i].slowdown = context.config.slowdown_of(static_cast<Size>(i) + 1);
+    group.others[i].observer =
+        imbalance_of(context, static_cast<Size>(i) + 1, group.others[i].program->device());
   return build_over(context.config.strategy,
                     std::make_unique<Replica>(plan, shape.step(), context.device().memory()),
                     loader_of(context, shape),
@@ -181,8 +188,8 @@ std::unique_ptr<Strategy> build_training(const TrainingContext& context, const T
                       ? build_in_one_process(context, shape, plan)
                       : build(context, shape, std::move(plan), context.config.strategy,
                               context.communicator, context.control);
-  if (const double slowdown = context.config.slowdown_of(shape.batch.replica); slowdown > 1)
-    strategy->replica().slow_down(Drag(slowdown - 1, context.clock, threads_of(context.device())));
+  if (ComputeObserver observer = imbalance_of(context, shape.batch.replica, context.device()))
+    strategy->replica().observe_computing(std::move(observer));
   return strategy;
 }
 

@@ -298,7 +298,7 @@ TEST_CASE("who wants all gradients is told where they pass", "[strategies]") {
   Replica& replica = passing.strategy().replica();
   CHECK_THROWS_AS(replica.keep_gradients(true), Defect);
   CHECK_THROWS_AS(replica.after_each_micro_batch([](Size) {}), Defect);
-  CHECK_THROWS_AS(replica.slow_down(Drag()), Defect);
+  CHECK_THROWS_AS(replica.observe_computing({}), Defect);
   CHECK_THROWS_AS(replica.update_all(1), Defect);
   CHECK_THROWS_AS(replica.compute_gradients([](Range, Program::ReadyMark) {}), Defect);
   CHECK_THROWS_AS(replica.program().gradients(), Defect);

@@ -12,6 +12,7 @@
 #include "kernels/reference/reference_backend.h"
 #include "src/base/error.h"
 #include "src/device/isa.h"
+#include "strategies/drag.h"
 #include "strategies/verify.h"
 #include "tests/strategies/graphs.h"
 #include "tests/strategies/ranks.h"
@@ -275,10 +276,12 @@ class TamperedTraining {
                               .seed = 1})) {
     spec_.step = step;
     StrategyContext context{.communicator = communicator_, .control = control_};
+    auto second = std::make_unique<Program>(plan_of(tampered_), memory_);
+    Device& device = second->device();
     context.group.others.push_back(
-        {.program = std::make_unique<Program>(plan_of(tampered_), memory_),
+        {.program = std::move(second),
          .driver = &driver_,
-         .slowdown = slowdown});
+         .observer = dragging(Drag(slowdown - 1, clock_, threads_of(device)), device)});
     strategy_ =
         build_over(dp_strategy(), std::make_unique<Replica>(plan_of(reference_), step, memory_),
                    batches_of(data_, {.micro_batch = spec_.micro_batch * spec_.replicas,
@@ -311,6 +314,7 @@ class TamperedTraining {
   ReferenceBackend reference_;
   TamperedBackend tampered_;
   DriverThread driver_{DriverThread::Waiting::sleep};
+  SteadyClock clock_;
   SoloCommunicator communicator_;
   ControlChannel control_;
   DataSource data_;

@@ -147,10 +147,11 @@ TEST_CASE("a strategy's steps are dragged, each as a whole", "[strategies]") {
   const TickingClock clock(1e-3);
   int drags = 0;
   Strategy& strategy = training.strategy();
-  strategy.slow_down(Drag(2, clock, [&](FunctionRef<void()> job) {
+  const Drag counted(2, clock, [&](FunctionRef<void()> job) {
     ++drags;
     job();
-  }));
+  });
+  const StepDrag drag(counted, strategy);
   double begun = 0;
   strategy.before_each_step([&] { begun = clock.now(); });
   (void)training.losses(3);
@@ -158,7 +159,7 @@ TEST_CASE("a strategy's steps are dragged, each as a whole", "[strategies]") {
   // The step begins before what is called before it: two ticks of work, four of drag, one that
   // found these over.
   CHECK(clock.now() - begun == Approx(1e-3 * (1 + 4 + 1 + 1)));
-  CHECK(strategy.drag().realized().value() == Approx(2).margin(0.6));
+  CHECK(drag.realized().value() == Approx(2).margin(0.6));
 }
 
 TEST_CASE("steps may be dragged in turn with others that are not", "[strategies]") {
@@ -167,11 +168,11 @@ TEST_CASE("steps may be dragged in turn with others that are not", "[strategies]
   const TickingClock clock(1e-3);
   std::vector<Size> dragged;
   Strategy& strategy = training.strategy();
-  const Drag drag(1, clock, [&](FunctionRef<void()> job) {
+  const Drag noted(1, clock, [&](FunctionRef<void()> job) {
     dragged.push_back(strategy.steps());
     job();
   });
-  strategy.slow_down(drag, 2);
+  const StepDrag drag(noted, strategy, 2);
   (void)training.losses(9);
   CHECK(dragged == std::vector<Size>{3, 4, 7, 8});
 }

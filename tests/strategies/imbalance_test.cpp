@@ -11,6 +11,7 @@
 #include "kernels/reference/reference_backend.h"
 #include "src/base/error.h"
 #include "strategies/conductor.h"
+#include "strategies/drag.h"
 #include "tests/strategies/graphs.h"
 #include "tests/strategies/ranks.h"
 #include "workloads/layout_digest.h"
@@ -43,7 +44,7 @@ TEST_CASE("a slow replica lags before each announcement and at the end of each p
   Training training(backend, mlp_graph(), {.micro_batch = 4, .step = {.optimizer = sgd()}});
   Replica& replica = training.strategy().replica();
   const CountingClock clock;
-  replica.slow_down(Drag(kShare, clock));
+  replica.observe_computing(dragging(Drag(kShare, clock), replica.device()));
 
   std::vector<int> announced;
   replica.compute_gradients(
@@ -66,7 +67,7 @@ TEST_CASE("what happens in announcements does not count for a slow backward pass
   Training training(backend, mlp_graph(), {.micro_batch = 4, .step = {.optimizer = sgd()}});
   Replica& replica = training.strategy().replica();
   const CountingClock clock;
-  replica.slow_down(Drag(kShare, clock));
+  replica.observe_computing(dragging(Drag(kShare, clock), replica.device()));
   constexpr int kOthers = 100;
   replica.compute_gradients([&](Range, Program::ReadyMark) {
     for (int i = 0; i < kOthers; ++i) (void)clock.now();
@@ -78,7 +79,8 @@ TEST_CASE("a replica that is not slowed down asks for no time", "[strategies]") 
   const ReferenceBackend backend;
   Training training(backend, mlp_graph(), {.micro_batch = 4, .step = {.optimizer = sgd()}});
   const CountingClock clock;
-  training.strategy().replica().slow_down(Drag(0, clock));
+  Replica& replica = training.strategy().replica();
+  replica.observe_computing(dragging(Drag(0, clock), replica.device()));
   (void)training.losses(3);
   CHECK(clock.readings() == 0);
   CHECK_THROWS_AS(Drag(-0.5, clock), Defect);
@@ -90,7 +92,8 @@ TEST_CASE("a slow replica computes the same", "[strategies]") {
   Training plain(backend, mlp_graph(), spec);
   Training slow(backend, mlp_graph(), spec);
   const SteadyClock clock;
-  slow.strategy().replica().slow_down(Drag(1, clock));
+  Replica& replica = slow.strategy().replica();
+  replica.observe_computing(dragging(Drag(1, clock), replica.device()));
   CHECK(slow.losses(5) == plain.losses(5));
   CHECK(parameters_of(slow.program()) == parameters_of(plain.program()));
 }
@@ -149,7 +152,8 @@ std::vector<Trained> train_shares(const SharesSpec& spec) {
   ThreadGroup(std::ssize(spec.shares)).run([&](SharedMemoryCommunicator& shared) {
     ControlChannel control = control_of(shared);
     const auto strategy = build_rank(spec, data, backend, shared, control);
-    if (shared.rank() == 1) strategy->replica().slow_down(Drag(0.5, clock));
+    Replica& replica = strategy->replica();
+    if (shared.rank() == 1) replica.observe_computing(dragging(Drag(0.5, clock), replica.device()));
     trained[static_cast<std::size_t>(shared.rank())] = train(*strategy, kShareSteps);
   });
   return trained;
@@ -195,10 +199,11 @@ TEST_CASE("each rank drags the steps that it makes, so that none falls asleep", 
     Conductor conductor(control, std::chrono::seconds(60));
     const auto strategy = build_rank(spec, data, backend, shared, control);
     const CountingClock clock;
-    strategy->slow_down(Drag(kShare, clock, [&](FunctionRef<void()> job) {
+    const Drag counted(kShare, clock, [&](FunctionRef<void()> job) {
       ++drags[static_cast<std::size_t>(shared.rank())];
       job();
-    }));
+    });
+    const StepDrag drag(counted, *strategy);
     if (!conductor.leads()) return conductor.follow(*strategy);
     conductor.lead(*strategy);
     for (int step = 0; step < kShareSteps; ++step) (void)strategy->step();
