@@ -41,6 +41,14 @@ std::span<std::byte> first_bytes(Buffer& buffer, Bytes bytes, MemorySource& memo
   return buffer.as<std::byte>().first(bytes);
 }
 
+std::span<std::byte> zeros(Device& device, Buffer& buffer, Bytes bytes) {
+  const std::span<std::byte> memory = first_bytes(buffer, bytes, device.memory());
+  const HostMirror<std::byte> mirror(device, memory);
+  std::ranges::fill(mirror.values(), std::byte{0});
+  write_back(device, mirror);
+  return memory;
+}
+
 }  // namespace
 
 TrialTensors::TrialTensors(const KernelBackend& backend, const OperatorSpec& spec)
@@ -93,10 +101,8 @@ CandidateTrial::CandidateTrial(const KernelBackend& backend, const OperatorSpec&
   Bindings bindings = tensors.bindings();
   bindings.parameters = parameters;
   bindings.gradients = elements<float>(first_bytes(own.gradients, arena, memory));
-  bindings.workspace = first_bytes(own.workspace, plan_->workspace_bytes(), memory);
-  const HostMirror<std::byte> workspace(device_, bindings.workspace);
-  std::ranges::fill(workspace.values(), std::byte{0});
-  write_back(device_, workspace);
+  bindings.prepared = zeros(device_, own.prepared, plan_->prepared_bytes());
+  bindings.saved = zeros(device_, own.saved, plan_->saved_bytes());
   bindings.scratch = first_bytes(own.scratch, plan_->scratch_bytes(), memory);
   operator_ = plan_->bind(bindings);
   OptimizerSpec sgd;

@@ -37,7 +37,8 @@ class TrialTensors {
 struct TrialMemory {
   Buffer parameters;
   Buffer gradients;
-  Buffer workspace;
+  Buffer prepared;
+  Buffer saved;
   Buffer scratch;
 };
 

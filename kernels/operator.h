@@ -47,9 +47,11 @@ struct Bindings {
   std::span<const std::int32_t> labels;  ///< of a loss
   std::span<float> loss;                 ///< one element, of a loss
   std::span<const float> loss_scale;     ///< one element, of a loss
-  std::span<std::byte> workspace;        ///< kept from forward to backward; zero when bound
-  std::span<std::byte> scratch;          ///< anything between two calls; others use it too
-  std::span<std::byte> addends;          ///< likewise; empty where backward never adds
+  /// What parameters_changed() makes of the parameters; zero when bound.
+  std::span<std::byte> prepared;
+  std::span<std::byte> saved;    ///< kept from forward to backward; zero when bound
+  std::span<std::byte> scratch;  ///< anything between two calls; others use it too
+  std::span<std::byte> addends;  ///< likewise; empty where backward never adds
 };
 
 /// Updates a piece of the parameters by its gradients, on the team member that has just computed
@@ -67,7 +69,8 @@ class Operator {
   /// After `forward` on the same data. Writes input gradients, and writes or adds to the gradients
   /// of parameters.
   virtual void backward(GradientMode mode) = 0;
-  /// The parameters are others than in the call before. Called before the next pass.
+  /// The parameters are others than in the call before: makes the prepared memory anew, for all
+  /// operators that are bound to it. Called before the next pass.
   virtual void parameters_changed() {}
   /// Whether backward_and_update may be called instead of backward(GradientMode::replace).
   [[nodiscard]] virtual bool updates_in_backward() const { return false; }
@@ -84,7 +87,8 @@ class OperatorPlan {
  public:
   virtual ~OperatorPlan() = default;
   [[nodiscard]] virtual ParameterLayout layout() const { return {}; }
-  [[nodiscard]] virtual Bytes workspace_bytes() const { return 0; }
+  [[nodiscard]] virtual Bytes prepared_bytes() const { return 0; }
+  [[nodiscard]] virtual Bytes saved_bytes() const { return 0; }
   [[nodiscard]] virtual Bytes scratch_bytes() const { return 0; }
   /// Memory that backward needs besides to add gradients, where a library only overwrites.
   [[nodiscard]] virtual Bytes addend_bytes() const { return 0; }

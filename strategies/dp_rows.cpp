@@ -24,7 +24,7 @@ GatheredRows::GatheredRows(const Program& first, Size replicas)
       logits_gradient_(first.logits_gradient()) {
   MemorySource& memory = first.device().memory();
   cells_ = memory.allocate(2 * kCell * sizeof(float), "the loss and its scale");
-  workspace_ = memory.allocate(plan_->workspace_bytes(), "workspace of the loss");
+  saved_ = memory.allocate(plan_->saved_bytes(), "what the loss saves");
   scratch_ = memory.allocate(plan_->scratch_bytes(), "scratch of the loss");
   loss_scale_ = {first.device(), cells_.as<float>().subspan(kCell, 1)};
   set_loss_scale(1);
@@ -43,7 +43,7 @@ GatheredRows::GatheredRows(const Program& first, Size replicas)
                            .labels = labels,
                            .loss = cells_.as<float>().first(1),
                            .loss_scale = loss_scale_.memory(),
-                           .workspace = workspace_.as<std::byte>(),
+                           .saved = saved_.as<std::byte>(),
                            .scratch = scratch_.as<std::byte>()});
 }
 

@@ -51,7 +51,7 @@ class GatheredRows {
   Buffer logits_buffer_;
   Buffer gradient_buffer_;
   Buffer cells_;
-  Buffer workspace_;
+  Buffer saved_;
   Buffer scratch_;
   HostMirror<float> loss_scale_;
   std::unique_ptr<Operator> operator_;

@@ -43,12 +43,14 @@ std::vector<std::span<T>> consecutive(std::span<T> all, const std::vector<Parame
 
 }  // namespace
 
-Program::Program(std::shared_ptr<const ProgramPlan> plan, MemorySource& arenas, GradientUse use)
+Program::Program(std::shared_ptr<const ProgramPlan> plan, MemorySource& arenas, GradientUse use,
+                 Size slots)
     : plan_(std::move(plan)),
       device_(plan_->backend().device()),
       queue_(device_.compute()),
       is_immediate_(queue_.is_immediate()),
       gradient_use_(use) {
+  ensure(slots > 0, "a program has a slot for its micro-batch");
   MemorySource& memory = device().memory();
   const Bytes arena = float_bytes(plan_->arena_elements());
   const bool passing = use == GradientUse::passing;
@@ -56,29 +58,41 @@ Program::Program(std::shared_ptr<const ProgramPlan> plan, MemorySource& arenas, 
   gradients_ =
       arenas.allocate(passing ? float_bytes(plan_->passing_elements()) : arena, "gradients");
   buffers_ = memory.allocate(float_bytes(plan_->buffer_elements()), "running statistics");
-  label_buffer_ =
-      memory.allocate(static_cast<Bytes>(plan_->batch()) * sizeof(std::int32_t), "labels");
-  cells_ = arenas.allocate(2 * kCell * sizeof(float), "the loss and its scale");
-  activations_ = memory.allocate(plan_->activations().total, "activations");
-  workspace_ = memory.allocate(plan_->workspace_bytes(), "workspace");
+  cells_ = arenas.allocate((static_cast<Bytes>(slots) + 1) * kCell * sizeof(float),
+                           "the loss and its scale");
+  prepared_ = memory.allocate(plan_->prepared_bytes(), "prepared parameters");
+  for (Size slot = 0; slot < slots; ++slot) slots_.push_back(make_slot(slot));
   scratch_ = memory.allocate(plan_->scratch_bytes(), "scratch");
   if (use == GradientUse::accumulated)
     addends_ = memory.allocate(plan_->addend_bytes(), "gradients to be added");
-  feed_ = std::make_unique<BatchFeed>(
-      device_, device_input(), plan_->graph().tensors[kDataTensor].spec.type, device_labels());
-  mirror_cells();
+  mirror_loss_scale(slots);
+  gradients_ready_ = queue_.make_event();
   passes_ = plan_->backend().plan_arena_passes(passing ? std::span<float>() : gradients(),
                                                plan_->owned());
   const std::vector<std::vector<Use>> uses = uses_of(plan_->graph());
-  for (std::size_t i = 0; i < plan_->steps().size(); ++i)
-    operators_.push_back(plan_->steps()[i].plan->bind(bindings_of(i, uses)));
-  is_stale_.assign(operators_.size(), true);
+  for (Slot& slot : slots_)
+    for (std::size_t i = 0; i < plan_->steps().size(); ++i)
+      slot.operators.push_back(plan_->steps()[i].plan->bind(bindings_of(slot, i, uses)));
+  is_stale_.assign(plan_->steps().size(), true);
 }
 
-void Program::mirror_cells() {
-  loss_scale_ = {device(), cells_.as<float>().subspan(kCell, 1)};
+Slot Program::make_slot(Size index) {
+  MemorySource& memory = device().memory();
+  Slot slot;
+  slot.labels =
+      memory.allocate(static_cast<Bytes>(plan_->batch()) * sizeof(std::int32_t), "labels");
+  slot.activations = memory.allocate(plan_->activations().total, "activations");
+  slot.saved = memory.allocate(plan_->saved_bytes(), "what operators save");
+  slot.loss = cells_.as<float>().subspan(static_cast<std::size_t>(index) * kCell, 1);
+  slot.feed = std::make_unique<BatchFeed>(device_, tensor_memory(slot, kDataTensor),
+                                          plan_->graph().tensors[kDataTensor].spec.type,
+                                          slot.labels.as<std::int32_t>());
+  return slot;
+}
+
+void Program::mirror_loss_scale(Size slots) {
+  loss_scale_ = {device(), cells_.as<float>().subspan(static_cast<std::size_t>(slots) * kCell, 1)};
   set_loss_scale(1);
-  gradients_ready_ = queue_.make_event();
 }
 
 std::span<float> Program::gradients() const {
@@ -93,85 +107,89 @@ std::span<float> Program::gradients_of(Range slice) const {
   return slice_of(gradients_.as<float>(), step->passing);
 }
 
-std::span<std::byte> Program::tensor_memory(Size tensor) const {
+std::span<std::byte> Program::tensor_memory(const Slot& slot, Size tensor) const {
   const Bytes begin = plan_->activations().tensors[static_cast<std::size_t>(tensor)];
-  return activations_.as<std::byte>().subspan(begin, plan_->tensor_bytes(tensor));
+  return slot.activations.as<std::byte>().subspan(begin, plan_->tensor_bytes(tensor));
 }
 
-std::span<std::byte> Program::gradient_memory(const Use& use) const {
+std::span<std::byte> Program::gradient_memory(const Slot& slot, const Use& use) const {
   const auto reader = static_cast<std::size_t>(use.reader);
   const ActivationMemory& memory = plan_->activations();
   if (!memory.needed[reader][use.input]) return {};
   const Size tensor = plan_->graph().operators[reader].inputs[use.input];
   const TensorSpec& spec = plan_->graph().tensors[static_cast<std::size_t>(tensor)].spec;
-  return activations_.as<std::byte>().subspan(memory.gradients[reader][use.input],
-                                              plan_->backend().bytes_of(spec));
+  return slot.activations.as<std::byte>().subspan(memory.gradients[reader][use.input],
+                                                  plan_->backend().bytes_of(spec));
 }
 
-Bindings Program::bindings_of(std::size_t step, const std::vector<std::vector<Use>>& uses) const {
+Bindings Program::bindings_of(const Slot& slot, std::size_t step,
+                              const std::vector<std::vector<Use>>& uses) const {
   const LoweredOperator& lowered = plan_->graph().operators[step];
   const ProgramPlan::Step& planned = plan_->steps()[step];
   Bindings bindings;
   for (std::size_t i = 0; i < lowered.inputs.size(); ++i) {
-    bindings.inputs.emplace_back(tensor_memory(lowered.inputs[i]));
+    bindings.inputs.emplace_back(tensor_memory(slot, lowered.inputs[i]));
     bindings.input_gradients.push_back(
-        gradient_memory({.reader = static_cast<Size>(step), .input = i}));
+        gradient_memory(slot, {.reader = static_cast<Size>(step), .input = i}));
   }
   if (lowered.output != kNoTensor) {
-    bindings.output = tensor_memory(lowered.output);
+    bindings.output = tensor_memory(slot, lowered.output);
     if (planned.trained)
       for (const Use& use : uses[static_cast<std::size_t>(lowered.output)])
-        bindings.output_gradients.emplace_back(gradient_memory(use));
+        bindings.output_gradients.emplace_back(gradient_memory(slot, use));
     else  // no backward pass
       bindings.output_gradients.resize(
           static_cast<std::size_t>(tensors_of(lowered.spec).gradient_terms));
   } else {
-    bindings.labels = device_labels();
-    bindings.loss = loss();
+    bindings.labels = slot.labels.as<std::int32_t>();
+    bindings.loss = slot.loss;
     bindings.loss_scale = loss_scale_.memory();
   }
   bindings.parameters = slice_of<const float>(parameters(), planned.arena);
   bindings.gradients = gradients_of(planned.arena);
   bindings.buffers = slice_of(buffers_.as<float>(), planned.buffers);
-  bindings.workspace =
-      workspace_.as<std::byte>().subspan(planned.workspace, planned.plan->workspace_bytes());
+  bindings.prepared =
+      prepared_.as<std::byte>().subspan(planned.prepared, planned.plan->prepared_bytes());
+  bindings.saved = slot.saved.as<std::byte>().subspan(planned.saved, planned.plan->saved_bytes());
   bindings.scratch = scratch_.as<std::byte>().first(planned.plan->scratch_bytes());
   if (gradient_use_ == GradientUse::accumulated)
     bindings.addends = addends_.as<std::byte>().first(planned.plan->addend_bytes());
   return bindings;
 }
 
-std::span<const std::byte> Program::logits() const {
-  return tensor_memory(plan_->graph().operators.back().inputs.front());
+std::span<const std::byte> Program::logits(Size slot) const {
+  return tensor_memory(at(slot), plan_->graph().operators.back().inputs.front());
 }
 
-std::span<std::byte> Program::logits_gradient() const {
+std::span<std::byte> Program::logits_gradient(Size slot) const {
   return gradient_memory(
-      {.reader = static_cast<Size>(plan_->graph().operators.size()) - 1, .input = 0});
+      at(slot), {.reader = static_cast<Size>(plan_->graph().operators.size()) - 1, .input = 0});
 }
 
-void Program::read_logits(std::span<float> values) const {
+void Program::read_logits(std::span<float> values, Size slot) const {
   const LoweredOperator& last = plan_->graph().operators.back();
   const auto tensor = static_cast<std::size_t>(last.inputs.front());
-  const auto mirror = read_back(device(), tensor_memory(last.inputs.front()));
+  const auto mirror = read_back(device(), tensor_memory(at(slot), last.inputs.front()));
   plan_->backend().export_tensor(plan_->graph().tensors[tensor].spec, mirror.values(), values);
 }
 
+/// The first slot's operators prepare for all, since slots share what is prepared.
 void Program::refresh() {
-  for (std::size_t i = 0; i < operators_.size(); ++i)
-    if (is_stale_[i]) operators_[i]->parameters_changed();
+  for (std::size_t i = 0; i < is_stale_.size(); ++i)
+    if (is_stale_[i]) slots_.front().operators[i]->parameters_changed();
   is_stale_.assign(is_stale_.size(), false);
 }
 
 void Program::parameters_changed(Range slice) {
-  for (std::size_t i = 0; i < operators_.size(); ++i)
+  for (std::size_t i = 0; i < is_stale_.size(); ++i)
     if (!intersect(plan_->steps()[i].arena, slice).empty()) is_stale_[i] = true;
 }
 
 template <class Work>
-void Program::run_operator(std::size_t index, const char* pass, const Work& work) {
+void Program::run_operator(const Slot& slot, std::size_t index, const char* pass,
+                           const Work& work) {
   try {
-    work(*operators_[index]);
+    work(*slot.operators[index]);
   } catch (const Error& error) {
     throw Error(
         error.code(),
@@ -180,44 +198,47 @@ void Program::run_operator(std::size_t index, const char* pass, const Work& work
   }
 }
 
-void Program::forward_to_logits() {
+void Program::forward_to_logits(Size slot) {
   refresh();
-  for (std::size_t i = 0; i + 1 < operators_.size(); ++i)
-    run_operator(i, "forward", [](Operator& planned) { planned.forward(); });
+  for (std::size_t i = 0; i + 1 < at(slot).operators.size(); ++i)
+    run_operator(at(slot), i, "forward", [](Operator& planned) { planned.forward(); });
 }
 
-void Program::forward() {
-  forward_to_logits();
-  run_operator(operators_.size() - 1, "forward", [](Operator& planned) { planned.forward(); });
-  feed_->note_used();
+void Program::forward(Size slot) {
+  forward_to_logits(slot);
+  run_operator(at(slot), at(slot).operators.size() - 1, "forward",
+               [](Operator& planned) { planned.forward(); });
+  at(slot).feed->note_used();
 }
 
-void Program::evaluate() {
+void Program::evaluate(Size slot) {
   refresh();
-  for (std::size_t i = 0; i < operators_.size(); ++i)
-    run_operator(i, "forward", [](Operator& planned) { planned.evaluate(); });
-  feed_->note_used();
+  for (std::size_t i = 0; i < at(slot).operators.size(); ++i)
+    run_operator(at(slot), i, "forward", [](Operator& planned) { planned.evaluate(); });
+  at(slot).feed->note_used();
 }
 
-void Program::backward(GradientMode mode, GradientsReady ready) {
-  run_operator(operators_.size() - 1, "backward",
+void Program::backward(Size slot, GradientMode mode, GradientsReady ready) {
+  run_operator(at(slot), at(slot).operators.size() - 1, "backward",
                [&](Operator& planned) { planned.backward(mode); });
-  backward_from_logits(mode, ready);
+  backward_from_logits(mode, ready, slot);
 }
 
-void Program::backward_from_logits(GradientMode mode, GradientsReady ready) {
+void Program::backward_from_logits(GradientMode mode, GradientsReady ready, Size slot) {
   ensure(gradient_use_ == GradientUse::accumulated || mode == GradientMode::replace,
          "this program adds up gradients");
-  run_backward(ready, [mode](Operator& planned, Range) {
+  run_backward(at(slot), ready, [mode](Operator& planned, Range) {
     planned.backward(mode);
     return false;
   });
 }
 
 void Program::backward_and_update(bool keep_gradients, UpdatePiece update, GradientsReady ready) {
-  run_operator(operators_.size() - 1, "backward",
+  ensure(slots_.size() == 1, "no other micro-batch has seen parameters that are updated");
+  const Slot& slot = slots_.front();
+  run_operator(slot, slot.operators.size() - 1, "backward",
                [](Operator& planned) { planned.backward(GradientMode::replace); });
-  run_backward(ready, [&](Operator& planned, Range arena) {
+  run_backward(slot, ready, [&](Operator& planned, Range arena) {
     if (!planned.updates_in_backward()) {
       planned.backward(GradientMode::replace);
       return false;
@@ -233,20 +254,20 @@ void Program::backward_and_update(bool keep_gradients, UpdatePiece update, Gradi
 /// From the logits' gradient on. backward(operator, its part of the arena) returns whether it has
 /// updated the parameters.
 template <class Backward>
-void Program::run_backward(GradientsReady ready, const Backward& backward) {
+void Program::run_backward(const Slot& slot, GradientsReady ready, const Backward& backward) {
   const auto mark = [this]() -> const Event& {
     if (!is_immediate_) queue_.record(*gradients_ready_);
     return *gradients_ready_;
   };
-  for (std::size_t i = operators_.size() - 1; i-- > 0;) {
+  for (std::size_t i = slot.operators.size() - 1; i-- > 0;) {
     const ProgramPlan::Step& step = plan_->steps()[i];
     if (!step.trained) continue;
     bool is_updated = false;
-    run_operator(i, "backward",
+    run_operator(slot, i, "backward",
                  [&](Operator& planned) { is_updated = backward(planned, step.arena); });
     if (!step.arena.empty() && !is_updated) ready(step.arena, mark);
   }
-  feed_->note_used();
+  slot.feed->note_used();
 }
 
 void Program::import_step(std::size_t step, FunctionRef<std::span<const float>(Size)> next) {

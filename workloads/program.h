@@ -12,10 +12,10 @@
 #include "src/device/device.h"
 #include "src/device/host_mirror.h"
 #include "src/device/memory.h"
-#include "workloads/batch_feed.h"
 #include "workloads/graph.h"
 #include "workloads/lower.h"
 #include "workloads/memory.h"
+#include "workloads/slot.h"
 #include "workloads/weights_file.h"
 
 namespace ptbench {
@@ -32,7 +32,8 @@ class ProgramPlan {
     Range arena;          ///< its slice of the parameter and gradient arenas
     Range passing;        ///< where its gradients lie in the memory of those that pass
     Range buffers;        ///< its slice of the running statistics
-    Bytes workspace = 0;  ///< where its part of the workspace begins
+    Bytes prepared = 0;   ///< where its part of the prepared memory begins
+    Bytes saved = 0;      ///< where its part of a slot's saved memory begins
     bool trained = true;  ///< whether it has anything to do in a backward pass
   };
   [[nodiscard]] const std::vector<Step>& steps() const { return steps_; }
@@ -56,16 +57,19 @@ class ProgramPlan {
   [[nodiscard]] const std::vector<ParameterSpec>& tensors() const { return tensors_; }
   /// Operations of a micro-batch's forward and backward pass, as the chosen operators execute them.
   [[nodiscard]] double executed_flops() const;
-  [[nodiscard]] Bytes workspace_bytes() const { return workspace_bytes_; }
+  /// What all operators make of their parameters.
+  [[nodiscard]] Bytes prepared_bytes() const { return prepared_bytes_; }
+  /// What all operators keep of a micro-batch from forward to backward.
+  [[nodiscard]] Bytes saved_bytes() const { return saved_bytes_; }
   /// What the operator that needs most scratch memory needs.
   [[nodiscard]] Bytes scratch_bytes() const;
   /// What the operator that needs most memory to add gradients needs.
   [[nodiscard]] Bytes addend_bytes() const;
   /// Of a tensor of graph() in the memory of activations.
   [[nodiscard]] Bytes tensor_bytes(Size tensor) const;
-  /// `gradients` and `source`: as of the Program.
+  /// `gradients`, `source` and `slots`: as of the Program.
   [[nodiscard]] MemoryPrediction memory(const OptimizerSpec& optimizer, GradientUse gradients,
-                                        const MemorySource& source) const;
+                                        const MemorySource& source, Size slots = 1) const;
   /// The choices of all operators that were chosen, these among them.
   [[nodiscard]] const Choices& choices() const { return choices_; }
   /// 16 hexadecimal digits over everything that decides layout and arithmetic. Ranks must agree.
@@ -86,7 +90,8 @@ class ProgramPlan {
   Size arena_elements_ = 0;
   Size passing_elements_ = 0;
   Size buffer_elements_ = 0;
-  Bytes workspace_bytes_ = 0;
+  Bytes prepared_bytes_ = 0;
+  Bytes saved_bytes_ = 0;
   std::vector<OwnedRange> owned_;
   std::vector<ParameterSpec> tensors_;
   std::string hash_;
@@ -96,6 +101,10 @@ class ProgramPlan {
 /// the device's queue for computing and return; what they read and write is the device's until
 /// then, so spans of device memory are for operators, copies and communicators, and the host looks
 /// through mirrors (read_back).
+///
+/// It has its state once (parameters, gradients, what operators prepare of parameters, running
+/// statistics), and slots for micro-batches that are on their way: each may be between its forward
+/// and its backward pass at the same time as the others. Slots are numbered from 0.
 class Program {
  public:
   /// Records in the device's queue where gradients became final, so that others can wait for it.
@@ -103,10 +112,10 @@ class Program {
   using ReadyMark = FunctionRef<const Event&()>;
   using GradientsReady = FunctionRef<void(Range slice, ReadyMark ready)>;
 
-  /// `arenas` provides parameters, gradients and the loss in memory of the plan's device (ranks may
+  /// `arenas` provides parameters, gradients and losses in memory of the plan's device (ranks may
   /// share them), the device the rest. The plan's backend and its device outlive the program.
   Program(std::shared_ptr<const ProgramPlan> plan, MemorySource& arenas,
-          GradientUse use = GradientUse::kept);
+          GradientUse use = GradientUse::kept, Size slots = 1);
   /// Waits for the device.
   ~Program() { finish_quietly(device_); }
   Program(const Program&) = delete;
@@ -117,14 +126,16 @@ class Program {
 
   /// Where the host puts the next micro-batch: batch × sample elements of the lowering's
   /// data_type(), and one label a sample. Blocks the host until it may be written.
-  [[nodiscard]] BatchRoom await_room() const { return feed_->await_room(); }
+  [[nodiscard]] BatchRoom await_room(Size slot = 0) const { return at(slot).feed->await_room(); }
   /// Gives what the host has put there to the passes to come. On a device with memory of its own it
   /// travels while the passes before still compute, and the next one is put elsewhere.
-  void send_batch() { feed_->send(); }
+  void send_batch(Size slot = 0) { at(slot).feed->send(); }
   /// Where the passes find their micro-batch, in the device's memory, as in a room.
-  [[nodiscard]] std::span<std::byte> device_input() const { return tensor_memory(kDataTensor); }
-  [[nodiscard]] std::span<std::int32_t> device_labels() const {
-    return label_buffer_.as<std::int32_t>();
+  [[nodiscard]] std::span<std::byte> device_input(Size slot = 0) const {
+    return tensor_memory(at(slot), kDataTensor);
+  }
+  [[nodiscard]] std::span<std::int32_t> device_labels(Size slot = 0) const {
+    return at(slot).labels.as<std::int32_t>();
   }
 
   // In the device's memory.
@@ -138,7 +149,7 @@ class Program {
   /// The means and variances of batch norms, in forward order.
   [[nodiscard]] std::span<float> running_statistics() const { return buffers_.as<float>(); }
   /// One element: the micro-batch's share of the global batch's mean loss.
-  [[nodiscard]] std::span<float> loss() const { return cells_.as<float>().first(1); }
+  [[nodiscard]] std::span<float> loss(Size slot = 0) const { return at(slot).loss; }
 
   /// To be called when parameters() were changed from outside, before the next pass.
   void parameters_changed() { is_stale_.assign(is_stale_.size(), true); }
@@ -156,34 +167,36 @@ class Program {
   /// waits for the device.
   void set_loss_scale(float scale) { set_value(device_, loss_scale_, scale); }
 
-  /// With the micro-batch that was sent.
-  void forward();
+  /// With the micro-batch that was sent to the slot.
+  void forward(Size slot = 0);
   /// As a trained model computes: with the running statistics, which stay as they are.
-  void evaluate();
-  /// After `forward`. Calls `ready` with each slice of the gradient arena as it becomes final.
-  void backward(GradientMode mode, GradientsReady ready);
+  void evaluate(Size slot = 0);
+  /// After `forward` in the same slot. Calls `ready` with each slice of the gradient arena as it
+  /// becomes final.
+  void backward(GradientMode mode, GradientsReady ready) { backward(0, mode, ready); }
+  void backward(Size slot, GradientMode mode, GradientsReady ready);
   /// As backward(GradientMode::replace, ready), but operators that can do so have `update` update
   /// their parameters in the midst of their passes, and their gradients are not announced. A piece
   /// is one of the arena. `keep_gradients`: theirs are in gradients() afterwards, as all others
-  /// are.
+  /// are. Of a program with one slot: another micro-batch on its way has seen other parameters.
   void backward_and_update(bool keep_gradients, UpdatePiece update, GradientsReady ready);
 
   /// Batch × classes values of the last forward pass or `evaluate`, on the host, for which this
   /// waits.
-  void read_logits(std::span<float> values) const;
+  void read_logits(std::span<float> values, Size slot = 0) const;
 
   // The same passes for a loss that is computed elsewhere.
 
   /// `forward` without the loss.
-  void forward_to_logits();
+  void forward_to_logits(Size slot = 0);
   /// Batch × classes, row-major, of the lowering's type; valid from the forward to the backward
   /// pass.
-  [[nodiscard]] std::span<const std::byte> logits() const;
+  [[nodiscard]] std::span<const std::byte> logits(Size slot = 0) const;
   /// Where the gradient of the logits is to be written, in their layout, between the two passes;
   /// empty where nothing is trained.
-  [[nodiscard]] std::span<std::byte> logits_gradient() const;
+  [[nodiscard]] std::span<std::byte> logits_gradient(Size slot = 0) const;
   /// `backward` from the gradient that lies there.
-  void backward_from_logits(GradientMode mode, GradientsReady ready);
+  void backward_from_logits(GradientMode mode, GradientsReady ready, Size slot = 0);
 
   /// Draws all parameters from (seed, name, index), and resets the running statistics.
   void initialise(std::uint64_t seed);
@@ -192,17 +205,20 @@ class Program {
   [[nodiscard]] std::vector<NamedTensor> export_tensors() const;
 
  private:
-  [[nodiscard]] std::span<std::byte> tensor_memory(Size tensor) const;
-  [[nodiscard]] std::span<std::byte> gradient_memory(const Use& use) const;
-  [[nodiscard]] Bindings bindings_of(std::size_t step,
+  [[nodiscard]] const Slot& at(Size slot) const { return slots_[static_cast<std::size_t>(slot)]; }
+  [[nodiscard]] std::span<std::byte> tensor_memory(const Slot& slot, Size tensor) const;
+  [[nodiscard]] std::span<std::byte> gradient_memory(const Slot& slot, const Use& use) const;
+  [[nodiscard]] Bindings bindings_of(const Slot& slot, std::size_t step,
                                      const std::vector<std::vector<Use>>& uses) const;
-  void mirror_cells();
+  /// Memory and feed of slot number `index`; its operators are bound later.
+  [[nodiscard]] Slot make_slot(Size index);
+  void mirror_loss_scale(Size slots);
   void refresh();
   template <class Backward>
-  void run_backward(GradientsReady ready, const Backward& backward);
+  void run_backward(const Slot& slot, GradientsReady ready, const Backward& backward);
   /// work(operator), whose error names operator and pass.
   template <class Work>
-  void run_operator(std::size_t index, const char* pass, const Work& work);
+  void run_operator(const Slot& slot, std::size_t index, const char* pass, const Work& work);
   /// Parameters and running statistics of one step; `next` gives the tensors in their order, each
   /// of so many elements, all valid until it returns.
   void import_step(std::size_t step, FunctionRef<std::span<const float>(Size)> next);
@@ -215,16 +231,13 @@ class Program {
   GradientUse gradient_use_;
   Buffer gradients_;
   Buffer buffers_;  ///< running statistics
-  Buffer label_buffer_;
-  Buffer cells_;        ///< the loss and its scale
-  Buffer activations_;  ///< in one piece, so that it lies on few, large pages
-  Buffer workspace_;
+  Buffer cells_;    ///< a line each: the slots' losses, and their scale
+  Buffer prepared_;
   Buffer scratch_;
   Buffer addends_;  ///< empty where nothing accumulates
-  std::unique_ptr<BatchFeed> feed_;
   HostMirror<float> loss_scale_;
   std::unique_ptr<Event> gradients_ready_;  ///< recorded for each slice
-  std::vector<std::unique_ptr<Operator>> operators_;
+  std::vector<Slot> slots_;
   std::unique_ptr<ArenaPasses> passes_;
   /// One an operator: its parameters were changed from outside since its last pass.
   std::vector<bool> is_stale_;

@@ -35,8 +35,10 @@ ProgramPlan::ProgramPlan(const Graph& graph, const Lowering& lowering, const Ker
     const Size buffers = elements_of(buffers_of(lowered.spec));
     step.buffers = {buffer_elements_, buffer_elements_ + buffers};
     buffer_elements_ += buffers;
-    step.workspace = workspace_bytes_;
-    workspace_bytes_ += (step.plan->workspace_bytes() + kAlignment - 1) / kAlignment * kAlignment;
+    step.prepared = prepared_bytes_;
+    prepared_bytes_ += round_up(step.plan->prepared_bytes(), kAlignment);
+    step.saved = saved_bytes_;
+    saved_bytes_ += round_up(step.plan->saved_bytes(), kAlignment);
     step.trained = !parameters_of(lowered.spec).empty() || lowered.output == kNoTensor ||
                    std::ranges::any_of(lowered.inputs, [&](Size input) {
                      return graph_.tensors[static_cast<std::size_t>(input)].needs_gradient;
@@ -120,19 +122,20 @@ Bytes ProgramPlan::addend_bytes() const {
 }
 
 MemoryPrediction ProgramPlan::memory(const OptimizerSpec& optimizer, GradientUse gradients,
-                                     const MemorySource& source) const {
+                                     const MemorySource& source, Size slots) const {
   const Bytes arena = source.footprint(float_bytes(arena_elements_));
   MemoryPrediction memory;
   memory.parameters = arena;
   memory.gradients =
       gradients == GradientUse::passing ? source.footprint(float_bytes(passing_elements_)) : arena;
   memory.optimizer = arena * static_cast<Bytes>(optimizer.state_arenas());
-  memory.activations = source.footprint(activations_.total) +
-                       source.footprint(static_cast<Bytes>(batch()) * sizeof(std::int32_t));
+  const Bytes labels = source.footprint(static_cast<Bytes>(batch()) * sizeof(std::int32_t));
+  memory.activations = source.footprint(activations_.total) + labels;
   if (!backend().device().shares_memory_with_host())  // where batches arrive
-    memory.activations += source.footprint(tensor_bytes(kDataTensor)) +
-                          source.footprint(static_cast<Bytes>(batch()) * sizeof(std::int32_t));
-  memory.workspace = source.footprint(workspace_bytes()) + source.footprint(scratch_bytes()) +
+    memory.activations += source.footprint(tensor_bytes(kDataTensor)) + labels;
+  memory.activations *= static_cast<Bytes>(slots);
+  memory.workspace = static_cast<Bytes>(slots) * source.footprint(saved_bytes()) +
+                     source.footprint(prepared_bytes()) + source.footprint(scratch_bytes()) +
                      source.footprint(float_bytes(buffer_elements_));
   if (gradients == GradientUse::accumulated) memory.workspace += source.footprint(addend_bytes());
   return memory;

@@ -26,7 +26,7 @@ constexpr double kMomentum = 0.1;
 
 Size lanes_of(const BatchNormSpec& spec) { return padded_channels(spec.input.channels); }
 
-/// In the workspace, from forward to backward: one value a lane each.
+/// In the saved memory, from forward to backward: one value a lane each.
 struct Statistics {
   float* mean;
   float* inverse_deviation;
@@ -78,7 +78,7 @@ class BatchNorm final : public Operator {
         stride_(pixel_stride<T>(order_.planes())),
         blocks_(order_.planes().blocks),
         bindings_(bindings),
-        statistics_(bindings.workspace, lanes_of(spec)),
+        statistics_(bindings.saved, lanes_of(spec)),
         temporaries_(bindings.scratch, blocks_, members),
         team_(team),
         isa_(isa),
@@ -316,7 +316,7 @@ class BatchNormPlan final : public OperatorPlan {
     const Size floats = 2 * lanes_of(spec_);
     return {.elements = floats, .owned = {{.range = {0, floats}, .member = 0}}};
   }
-  [[nodiscard]] Bytes workspace_bytes() const override {
+  [[nodiscard]] Bytes saved_bytes() const override {
     return float_bytes(Statistics::floats(lanes_of(spec_)));
   }
   [[nodiscard]] Bytes scratch_bytes() const override {

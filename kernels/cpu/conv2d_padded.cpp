@@ -73,7 +73,8 @@ class PaddedConv2dPlan final : public OperatorPlan {
   }
 
   [[nodiscard]] ParameterLayout layout() const override { return plan_->layout(); }
-  [[nodiscard]] Bytes workspace_bytes() const override { return image_bytes(); }
+  [[nodiscard]] Bytes prepared_bytes() const override { return plan_->prepared_bytes(); }
+  [[nodiscard]] Bytes saved_bytes() const override { return image_bytes(); }
   [[nodiscard]] Bytes scratch_bytes() const override {
     return round_up(plan_->scratch_bytes(), kImageAlignment) +
            (spec_.input_gradient ? image_bytes() : 0);
@@ -116,7 +117,7 @@ class PaddedConv2dPlan final : public OperatorPlan {
     if (entry_ == nullptr) return plan_->bind(bindings);
     Bindings inner = bindings;
     Bindings entry;
-    const std::span<std::byte> image = bindings.workspace.first(image_bytes());
+    const std::span<std::byte> image = bindings.saved.first(image_bytes());
     entry.inputs = {bindings.inputs.front()};
     entry.output = image;
     inner.inputs.front() = image;

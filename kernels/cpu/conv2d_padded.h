@@ -14,7 +14,7 @@ namespace ptbench::conv2d {
 [[nodiscard]] Conv2dSpec padded(const Conv2dSpec& spec);
 
 /// `spec` by the plan of padded(spec): weights are padded on their way in, plain inputs are brought
-/// into order in the workspace.
+/// into order in the saved memory.
 [[nodiscard]] std::unique_ptr<OperatorPlan> plan_padded(const Conv2dSpec& spec,
                                                         std::unique_ptr<OperatorPlan> plan,
                                                         Team& team, Isa isa);

@@ -55,7 +55,7 @@ class DirectLinear final : public Operator {
  public:
   DirectLinear(const LinearSpec& spec, Isa isa, const Bindings& bindings)
       : spec_(spec), isa_(isa), bindings_(bindings), stride_(round_up(spec.batch, kLanes)) {
-    input_ = reinterpret_cast<float*>(bindings.workspace.data());
+    input_ = reinterpret_cast<float*>(bindings.saved.data());
     output_ = input_ + spec.inputs * stride_;
     gradient_ = output_ + spec.outputs * stride_;
     input_gradient_ = gradient_ + spec.outputs * stride_;
@@ -66,8 +66,8 @@ class DirectLinear final : public Operator {
       input_gradient_rows_ = elements<float>(bindings.input_gradients[0]).data();
   }
 
-  /// Floats of workspace.
-  static Size workspace_elements(const LinearSpec& spec) {
+  /// Floats of saved memory.
+  static Size saved_elements(const LinearSpec& spec) {
     const Size stride = round_up(spec.batch, kLanes);
     return stride * (spec.inputs + 2 * spec.outputs + (spec.input_gradient ? spec.inputs : 0));
   }
@@ -151,8 +151,8 @@ class DirectLinearPlan final : public OperatorPlan {
     const Size elements = round_up(spec_.outputs * (spec_.inputs + 1), kLanes);
     return {.elements = elements, .owned = {{.range = {0, elements}, .member = 0}}};
   }
-  [[nodiscard]] Bytes workspace_bytes() const override {
-    return float_bytes(DirectLinear::workspace_elements(spec_));
+  [[nodiscard]] Bytes saved_bytes() const override {
+    return float_bytes(DirectLinear::saved_elements(spec_));
   }
   [[nodiscard]] std::string description() const override {
     return fmt::format("direct {}", name_of(isa_));

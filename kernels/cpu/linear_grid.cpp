@@ -34,14 +34,15 @@ class GridLinear final : public Operator {
  public:
   GridLinear(std::shared_ptr<const Layout> layout, const Bindings& bindings, Team& team, Isa isa)
       : layout_(std::move(layout)), bindings_(bindings), team_(team), isa_(isa) {
-    ensure(bindings.workspace.size() >= layout_->workspace_bytes &&
+    ensure(bindings.prepared.size() >= layout_->prepared_bytes &&
+               bindings.saved.size() >= layout_->saved_bytes &&
                bindings.scratch.size() >= layout_->scratch_bytes &&
                (bindings.addends.empty() || bindings.addends.size() >= layout_->addend_bytes()),
            "a linear layer has its memory");
     for (int member = 0; member < layout_->grid.members(); ++member)
       parts_.push_back(make_part(member));
     for (const Chunk& chunk : layout_->chunks)
-      copies_.emplace_back(chunk.transfers, bindings.parameters.data(), bindings.workspace.data(),
+      copies_.emplace_back(chunk.transfers, bindings.parameters.data(), bindings.prepared.data(),
                            layout_->grid.rows);
     collect_sums();
   }
@@ -112,7 +113,7 @@ class GridLinear final : public Operator {
     const Size row = l.rows(member).begin;
     std::byte* scratch = bindings_.scratch.data();
     Part part;
-    part.output = l.splits_outputs() ? bindings_.workspace.data() + m.output
+    part.output = l.splits_outputs() ? bindings_.saved.data() + m.output
                                      : bindings_.output.data() + offset(row, l.spec.outputs);
     part.packed_gradient = scratch + m.output_gradient;
     part.gradient = l.splits_batch() ? reinterpret_cast<float*>(scratch + m.gradient)
@@ -135,7 +136,7 @@ class GridLinear final : public Operator {
     const float* parameters = bindings_.parameters.data() + chunk.begin;
     const auto weights_at = [&](Bytes copy) -> const void* {
       if (copy == Chunk::kInArena) return parameters;
-      return bindings_.workspace.data() + copy;
+      return bindings_.prepared.data() + copy;
     };
     const std::byte* output_gradient =
         l.packs_gradient() ? part.packed_gradient
@@ -290,7 +291,8 @@ class GridLinearPlan final : public OperatorPlan {
       }
     return result;
   }
-  [[nodiscard]] Bytes workspace_bytes() const override { return layout_->workspace_bytes; }
+  [[nodiscard]] Bytes prepared_bytes() const override { return layout_->prepared_bytes; }
+  [[nodiscard]] Bytes saved_bytes() const override { return layout_->saved_bytes; }
   [[nodiscard]] Bytes scratch_bytes() const override { return layout_->scratch_bytes; }
   [[nodiscard]] Bytes addend_bytes() const override { return layout_->addend_bytes(); }
 

@@ -17,7 +17,7 @@ namespace ptbench {
 /// members read and write, so that with rows = 1 no weight ever crosses between cores.
 ///
 /// In bf16 the arena stays f32, in the layout of the weights' gradient; the other passes read bf16
-/// copies in the workspace, and what chunks add to one gradient of x is added in f32.
+/// copies in the prepared memory, and what chunks add to one gradient of x is added in f32.
 ///
 /// Candidates are named "onednn LAYOUT ROWSxCOLUMNS". Those that oneDNN has no optimised kernel for
 /// are left out.

@@ -97,9 +97,9 @@ class Placement {
 /// Gives a pass of the chunk a copy of the weights unless it can do with the arena's or with
 /// `other`, which lies at `other_begin`. False where the layouts cannot be cut.
 bool place_copy(const Layout& layout, Chunk& chunk, const WeightPiece& arena,
-                const WeightLayout& wanted, Bytes& begin, Placement& workspace) {
+                const WeightLayout& wanted, Bytes& begin, Placement& prepared) {
   if (wanted == arena.layout) return true;
-  begin = workspace.place(true, wanted.bytes());
+  begin = prepared.place(true, wanted.bytes());
   const WeightPiece copy{
       .outputs = arena.outputs, .inputs = arena.inputs, .layout = wanted, .begin = begin};
   const auto transfers = plan_transfers({&arena, 1}, {&copy, 1}, layout.grid.rows);
@@ -108,7 +108,7 @@ bool place_copy(const Layout& layout, Chunk& chunk, const WeightPiece& arena,
   return true;
 }
 
-bool place_chunks(Layout& layout, Placement& workspace) {
+bool place_chunks(Layout& layout, Placement& prepared) {
   for (int column = 0; column < layout.grid.columns; ++column) {
     Chunk& chunk = layout.chunks[static_cast<std::size_t>(column)];
     const Products& products = layout.products[static_cast<std::size_t>(column)];
@@ -122,25 +122,24 @@ bool place_chunks(Layout& layout, Placement& workspace) {
                             .inputs = {0, layout.spec.inputs},
                             .layout = weights,
                             .begin = float_bytes(chunk.begin)};
-    if (!place_copy(layout, chunk, arena, products.forward->weights(), chunk.forward, workspace))
+    if (!place_copy(layout, chunk, arena, products.forward->weights(), chunk.forward, prepared))
       return false;
     if (products.data == nullptr) continue;
     if (products.data->weights() == products.forward->weights())
       chunk.data = chunk.forward;
-    else if (!place_copy(layout, chunk, arena, products.data->weights(), chunk.data, workspace))
+    else if (!place_copy(layout, chunk, arena, products.data->weights(), chunk.data, prepared))
       return false;
   }
   return true;
 }
 
-MemberMemory place_member(const Layout& layout, int member, Placement& workspace,
-                          Placement& scratch) {
+MemberMemory place_member(const Layout& layout, int member, Placement& saved, Placement& scratch) {
   const auto rows = static_cast<Bytes>(layout.rows(member).size());
   const Chunk& chunk = layout.chunk(member);
   const Products& products = layout.products[static_cast<std::size_t>(member)];
   const Bytes dense = rows * static_cast<Bytes>(chunk.size()) * bytes_of(layout.spec.type);
   MemberMemory m;
-  m.output = workspace.place(layout.splits_outputs(), dense);
+  m.output = saved.place(layout.splits_outputs(), dense);
   m.output_gradient = scratch.place(layout.packs_gradient(), dense);
   m.gradient = scratch.place(layout.splits_batch(), float_bytes(chunk.elements));
   m.input_gradient =
@@ -179,12 +178,14 @@ std::shared_ptr<const Layout> make_layout(const LinearSpec& spec, const Grid& gr
   layout->grid = grid;
   for (int column = 0; column < grid.columns; ++column)
     layout->chunks.push_back({.columns = columns_of(spec, grid, column), .transfers = {}});
-  Placement workspace;
+  Placement prepared;
+  Placement saved;
   Placement scratch;
-  if (!plan_all_products(*layout, weights) || !place_chunks(*layout, workspace)) return nullptr;
+  if (!plan_all_products(*layout, weights) || !place_chunks(*layout, prepared)) return nullptr;
   for (int member = 0; member < grid.members(); ++member)
-    layout->memory.push_back(place_member(*layout, member, workspace, scratch));
-  layout->workspace_bytes = workspace.total();
+    layout->memory.push_back(place_member(*layout, member, saved, scratch));
+  layout->prepared_bytes = prepared.total();
+  layout->saved_bytes = saved.total();
   layout->scratch_bytes = scratch.total();
   return layout;
 }

@@ -43,15 +43,15 @@ struct Chunk {
   Size weights = 0;                       ///< elements of the weights
   Size bias = 0;                          ///< of its biases, from `begin`
   Size elements = 0;                      ///< weights, biases and padding
-  Bytes forward = kInArena;               ///< in the workspace
-  Bytes data = kInArena;                  ///< in the workspace
-  std::vector<WeightTransfer> transfers;  ///< to the workspace; members are rows of the grid
+  Bytes forward = kInArena;               ///< in the prepared memory
+  Bytes data = kInArena;                  ///< in the prepared memory
+  std::vector<WeightTransfer> transfers;  ///< to the prepared memory; members are rows of the grid
   [[nodiscard]] Size size() const { return columns.size(); }
 };
 
 /// One member's memory, in bytes; what is not needed has no size of its own.
 struct MemberMemory {
-  Bytes output = 0;  ///< in the workspace: rows × columns, dense; kept for the mask
+  Bytes output = 0;  ///< in the saved memory: rows × columns, dense; for the mask
   // In the scratch memory:
   Bytes output_gradient = 0;  ///< rows × columns, dense, masked
   Bytes gradient = 0;         ///< f32: the chunk's gradient over this block of rows
@@ -66,7 +66,8 @@ struct Layout {
   std::vector<Products> products;    ///< one a member
   std::vector<MemberMemory> memory;  ///< one a member
   Size parameter_elements = 0;
-  Bytes workspace_bytes = 0;
+  Bytes prepared_bytes = 0;
+  Bytes saved_bytes = 0;
   Bytes scratch_bytes = 0;
 
   [[nodiscard]] bool splits_outputs() const { return grid.columns > 1; }

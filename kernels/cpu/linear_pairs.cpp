@@ -50,7 +50,7 @@ class PairsLinearPlan final : public OperatorPlan {
     }
     return result;
   }
-  [[nodiscard]] Bytes workspace_bytes() const override { return layout_->workspace_bytes; }
+  [[nodiscard]] Bytes prepared_bytes() const override { return layout_->prepared_bytes; }
   [[nodiscard]] Bytes scratch_bytes() const override { return layout_->scratch_bytes; }
   [[nodiscard]] std::string description() const override {
     return candidate_name({.unit = layout_->unit, .grid = layout_->grid});

@@ -11,9 +11,9 @@
 namespace ptbench {
 
 /// Linear layers in bf16 by own products of pairs, by AVX512_BF16, AMX or f32 multiply-adds. The
-/// arena holds f32 weights, inputs × outputs; passes read copies in the workspace, rounded and put
-/// together as pairs of inputs (forward) and of outputs (gradient of x). Every sum is one member's,
-/// in one order.
+/// arena holds f32 weights, inputs × outputs; passes read copies in the prepared memory, rounded
+/// and put together as pairs of inputs (forward) and of outputs (gradient of x). Every sum is one
+/// member's, in one order.
 ///
 /// Candidates are named "pairs ROWSxCOLUMNS", with AMX "tiles ROWSxCOLUMNS", and "widened
 /// ROWSxCOLUMNS", whose products are of pairs that were widened to f32: where AVX512_BF16's dot

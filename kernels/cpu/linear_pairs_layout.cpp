@@ -66,7 +66,7 @@ std::shared_ptr<const Layout> make_layout(const LinearSpec& spec, const Way& way
   layout->grid = way.grid;
   layout->unit = way.unit;
   const Grid& grid = layout->grid;
-  Placement workspace;
+  Placement prepared;
   Placement scratch;
   for (int column = 0; column < grid.columns; ++column) {
     Chunk chunk;
@@ -75,7 +75,7 @@ std::shared_ptr<const Layout> make_layout(const LinearSpec& spec, const Way& way
     chunk.begin = layout->elements;
     chunk.bias = spec.inputs * chunk.width();
     chunk.elements = chunk.bias + chunk.width();
-    chunk.forward = workspace.place(layout->input_pairs() * chunk.width() * kWord);
+    chunk.forward = prepared.place(layout->input_pairs() * chunk.width() * kWord);
     chunk.pairs = scratch.place(layout->sample_pairs() * chunk.width() * kWord);
     layout->elements += chunk.elements;
     layout->chunks.push_back(chunk);
@@ -92,7 +92,7 @@ std::shared_ptr<const Layout> make_layout(const LinearSpec& spec, const Way& way
   if (layout->pads_input())
     layout->padded = scratch.place(spec.batch * layout->input_pairs() * kWord);
   layout->samples = scratch.place(layout->input_blocks() * kBlock * layout->sample_pairs() * kWord);
-  layout->workspace_bytes = workspace.total();
+  layout->prepared_bytes = prepared.total();
   layout->scratch_bytes = scratch.total();
   return layout;
 }

@@ -40,7 +40,7 @@ struct Chunk {
   Size begin = 0;     ///< in the operator's part of the arena
   Size bias = 0;      ///< from `begin`
   Size elements = 0;  ///< padding included
-  Bytes forward = 0;  ///< copy in the workspace: pairs of inputs
+  Bytes forward = 0;  ///< copy in the prepared memory: pairs of inputs
   Bytes pairs = 0;    ///< in the scratch memory: the outputs' gradient as pairs of samples
   [[nodiscard]] Size width() const { return blocks.size() * kBlock; }
 };
@@ -68,7 +68,7 @@ struct Layout {
   Bytes rows = 0;     ///< in the scratch memory: the masked gradient of y, whole blocks a row
   std::vector<Bytes> panels;  ///< in the scratch memory: a member's panel of pairs of outputs
   std::vector<Bytes> pieces;  ///< likewise: a member's gradients of the weights that it updates
-  Bytes workspace_bytes = 0;
+  Bytes prepared_bytes = 0;
   Bytes scratch_bytes = 0;
 
   [[nodiscard]] Size input_blocks() const { return blocks_of(spec.inputs); }

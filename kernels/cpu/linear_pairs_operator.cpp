@@ -30,7 +30,7 @@ class PairsLinear final : public Operator {
  public:
   PairsLinear(std::shared_ptr<const Layout> layout, const Bindings& bindings, Team& team)
       : layout_(std::move(layout)), bindings_(bindings), team_(team) {
-    ensure(bindings.workspace.size() >= layout_->workspace_bytes &&
+    ensure(bindings.prepared.size() >= layout_->prepared_bytes &&
                bindings.scratch.size() >= layout_->scratch_bytes,
            "a linear layer has its memory");
   }
@@ -86,8 +86,8 @@ class PairsLinear final : public Operator {
   [[nodiscard]] std::uint32_t* scratch(Bytes begin) const {
     return reinterpret_cast<std::uint32_t*>(bindings_.scratch.data() + begin);
   }
-  [[nodiscard]] std::uint32_t* workspace(Bytes begin) const {
-    return reinterpret_cast<std::uint32_t*>(bindings_.workspace.data() + begin);
+  [[nodiscard]] std::uint32_t* prepared(Bytes begin) const {
+    return reinterpret_cast<std::uint32_t*>(bindings_.prepared.data() + begin);
   }
   [[nodiscard]] Rows<const Bf16> input() const {
     return {elements<Bf16>(bindings_.inputs[0]).data(), spec().batch, spec().inputs, spec().inputs};
@@ -116,7 +116,7 @@ class PairsLinear final : public Operator {
     const Range place = layout_->place_of(chunk, piece);
     const Size width = piece.blocks * kBlock;
     pack_weights({bindings_.parameters.data() + place.begin, place.size() / width, width, width},
-                 workspace(chunk.forward) +
+                 prepared(chunk.forward) +
                      forward_offset(chunk, piece.panel, piece.inputs.begin * kBlock / 2));
   }
 
@@ -141,7 +141,7 @@ class PairsLinear final : public Operator {
     const float* bias = bindings_.parameters.data() + chunk.begin + chunk.bias;
     Bf16* y = elements<Bf16>(bindings_.output).data() + samples.begin * spec().outputs;
     for_each_panel(chunk.blocks.size(), [&](Size panel, Size blocks) {
-      const products::Right right{workspace(chunk.forward) + forward_offset(chunk, panel, 0),
+      const products::Right right{prepared(chunk.forward) + forward_offset(chunk, panel, 0),
                                   blocks * kBlock};
       const Size column = (chunk.blocks.begin + panel) * kBlock;
       multiply_rounded(multiply(), pairs, left, right, blocks, {bias + panel * kBlock, spec().relu},
@@ -221,7 +221,7 @@ class PairsLinear final : public Operator {
   void gather_block(const Chunk& chunk, Size panel, Size width, Size input_block, const Steps& to) {
     const Size first = input_block * kBlock / 2;
     const Size pairs = std::min(kBlock / 2, layout_->input_pairs() - first);
-    const std::uint32_t* from = workspace(chunk.forward) + forward_offset(chunk, panel, first);
+    const std::uint32_t* from = prepared(chunk.forward) + forward_offset(chunk, panel, first);
     for (Size column = 0; column < width; column += 2 * kBlock)
       transpose_weights({from + column, width}, pairs, std::min(2 * kBlock, width - column),
                         {to.words + column / 2 * to.step, to.step});

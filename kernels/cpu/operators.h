@@ -34,7 +34,7 @@ namespace ptbench {
 /// in place of these; "gemm" takes what these do not.
 ///
 /// The arena holds the weights as the weights pass writes their gradients; forward and data read
-/// copies in the workspace where they want another layout or bf16.
+/// copies in the prepared memory where they want another layout or bf16.
 [[nodiscard]] std::vector<std::string> candidates_of(const Conv2dSpec& spec, int threads);
 [[nodiscard]] std::unique_ptr<OperatorPlan> plan_operator(const Conv2dSpec& spec,
                                                           std::string_view candidate, Team& team,

@@ -93,7 +93,7 @@ class Pool final : public Operator {
     int member;     ///< who computes it
   };
 
-  [[nodiscard]] Index* positions() const { return elements<Index>(bindings_.workspace).data(); }
+  [[nodiscard]] Index* positions() const { return elements<Index>(bindings_.saved).data(); }
 
   /// Where a plane's gradient is summed up: in itself, or in the member's own plane of floats.
   [[nodiscard]] float* sums_of(const Plane& plane, T* dx) const {
@@ -138,7 +138,7 @@ class PoolPlan final : public OperatorPlan {
     ensure(geometry_of(spec).area() <= kExact, "a window has at most 2^24 positions");
   }
 
-  [[nodiscard]] Bytes workspace_bytes() const override {
+  [[nodiscard]] Bytes saved_bytes() const override {
     if (spec_.kind == PoolKind::average) return 0;
     return static_cast<Bytes>(native_elements(spec_.output())) * position_bytes(spec_);
   }

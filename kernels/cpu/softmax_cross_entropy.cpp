@@ -12,7 +12,7 @@ namespace {
 
 constexpr Size kExponentialCost = 16;  // simple operations that one exponential is worth
 
-/// In the workspace the members' sums lie in front, then the probabilities.
+/// In the saved memory the members' sums lie in front, then the probabilities.
 Bytes losses_bytes(int members) {
   return round_up(static_cast<Bytes>(members) * sizeof(double), 64);
 }
@@ -29,8 +29,8 @@ class SoftmaxCrossEntropy final : public Operator {
   SoftmaxCrossEntropy(const SoftmaxCrossEntropySpec& spec, const Bindings& bindings, Team& team,
                       int members)
       : spec_(spec), bindings_(bindings), team_(team), members_(members) {
-    losses_ = elements<double>(bindings.workspace).first(static_cast<std::size_t>(members));
-    probabilities_ = reinterpret_cast<float*>(bindings.workspace.data() + losses_bytes(members));
+    losses_ = elements<double>(bindings.saved).first(static_cast<std::size_t>(members));
+    probabilities_ = reinterpret_cast<float*>(bindings.saved.data() + losses_bytes(members));
   }
 
   void forward() override {
@@ -102,7 +102,7 @@ class SoftmaxCrossEntropyPlan final : public OperatorPlan {
         members_(static_cast<int>(std::min<Size>(
             spec.batch, members_for(spec.batch * spec.classes * kExponentialCost, team.size())))) {}
 
-  [[nodiscard]] Bytes workspace_bytes() const override {
+  [[nodiscard]] Bytes saved_bytes() const override {
     return losses_bytes(members_) + float_bytes(spec_.batch * spec_.classes);
   }
   [[nodiscard]] std::string description() const override {

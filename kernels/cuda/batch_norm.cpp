@@ -48,7 +48,7 @@ struct Temporaries {
         slopes{.offset = begin + 2 * of_slices, .slope = begin + 2 * of_slices + channels} {}
 };
 
-/// In the workspace: the statistics, and behind them the bytes of Mask::bits.
+/// In the saved memory: the statistics, and behind them the bytes of Mask::bits.
 class Kept {
  public:
   static Bytes bytes(const BatchNormSpec& spec) {
@@ -56,8 +56,8 @@ class Kept {
     const auto packs = static_cast<Bytes>(tiles.rows * (tiles.channels / tiles.lanes));
     return float_bytes(2 * tiles.channels) + (mask_of(spec) == Mask::bits ? packs : 0);
   }
-  Kept(std::span<std::byte> workspace, const BatchNormSpec& spec)
-      : mean_(elements<float>(workspace).data()),
+  Kept(std::span<std::byte> saved, const BatchNormSpec& spec)
+      : mean_(elements<float>(saved).data()),
         channels_(spec.input.channels),
         has_bits_(mask_of(spec) == Mask::bits) {}
 
@@ -84,7 +84,7 @@ class BatchNorm final : public Operator {
         shape_(shape_of(spec.input)),
         device_(site.device),
         bindings_(std::move(bindings)),
-        kept_(bindings_.workspace, spec),
+        kept_(bindings_.saved, spec),
         temporaries_(bindings_.scratch, tiles_of(spec)) {}
 
   void forward() override {
@@ -171,7 +171,7 @@ class BatchNormPlan final : public OperatorPlan {
     const Size all = 2 * bias_of(spec_);
     return {.elements = all, .owned = {{.range = {0, all}, .member = 0}}};
   }
-  [[nodiscard]] Bytes workspace_bytes() const override { return Kept::bytes(spec_); }
+  [[nodiscard]] Bytes saved_bytes() const override { return Kept::bytes(spec_); }
   [[nodiscard]] Bytes scratch_bytes() const override {
     return float_bytes(Temporaries::floats(tiles_of(spec_)));
   }

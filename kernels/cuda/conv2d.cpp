@@ -51,10 +51,10 @@ Size parts_of_bias(const Conv2dSpec& spec) {
   return std::max(parts, Size{1});
 }
 
-/// Where everything lies: in the arena the weight as cuDNN wants it, then the bias; in the
-/// workspace the packed input, then the weight in the type of images; in the scratch memory the
-/// input's gradient before it is unpacked, then the gradient in front of a rectifier, then parts of
-/// the bias's gradient, then the library's workspace.
+/// Where everything lies: in the arena the weight as cuDNN wants it, then the bias; in the prepared
+/// memory both in the type of images; in the saved memory the packed input; in the scratch memory
+/// the input's gradient before it is unpacked, then the gradient in front of a rectifier, then
+/// parts of the bias's gradient, then the library's workspace.
 struct Conv2dLayout {
   explicit Conv2dLayout(const Conv2dSpec& spec)
       : convolution(packed(spec)),
@@ -95,10 +95,9 @@ class Conv2d final : public Operator {
         layout_(spec),
         device_(site.device),
         input_(elements<T>(bindings.inputs[0]).data()),
-        packed_input_(spec.plain_input ? elements<T>(bindings.workspace).data() : nullptr),
+        packed_input_(spec.plain_input ? elements<T>(bindings.saved).data() : nullptr),
         parameters_(bindings.parameters.data()),
-        copy_(layout_.copy == 0 ? nullptr
-                                : elements<T>(bindings.workspace.subspan(layout_.input)).data()),
+        copy_(layout_.copy == 0 ? nullptr : elements<T>(bindings.prepared).data()),
         gradients_(bindings.gradients.data()),
         output_(elements<T>(bindings.output)),
         forward_(site.cudnn, passes.forward, forward_operands(bindings)) {
@@ -255,7 +254,8 @@ class Conv2dPlan final : public OperatorPlan {
     const Size all = layout_.elements;
     return {.elements = all, .owned = {{.range = {0, all}, .member = 0}}};
   }
-  [[nodiscard]] Bytes workspace_bytes() const override { return layout_.input + layout_.copy; }
+  [[nodiscard]] Bytes prepared_bytes() const override { return layout_.copy; }
+  [[nodiscard]] Bytes saved_bytes() const override { return layout_.input; }
   [[nodiscard]] Bytes scratch_bytes() const override {
     return layout_.scratch() + passes_.workspace();
   }

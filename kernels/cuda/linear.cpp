@@ -71,8 +71,8 @@ Bytes open_gradient_bytes(const LinearSpec& spec) {
                   kWorkspaceAlignment);
 }
 
-/// In the workspace, what the arena holds, rounded to the type that is multiplied: made when the
-/// parameters change, since every pass reads it several times.
+/// In the prepared memory, what the arena holds, rounded to the type that is multiplied: made when
+/// the parameters change, since every pass reads it several times.
 Bytes rounded_bytes(const LinearSpec& spec) {
   if (kept_type(spec.type) == ElementType::f32) return 0;
   return static_cast<Bytes>(LinearLayout(spec).elements) * bytes_of(spec.type);
@@ -96,7 +96,7 @@ class Linear final : public Operator {
                             ? nullptr
                             : elements<T>(bindings.input_gradients[0]).data()),
         arena_(bindings.parameters),
-        rounded_(bindings.workspace),
+        rounded_(bindings.prepared),
         weight_(multiplied(bindings)),
         weight_gradient_(bindings.gradients.data()),
         bias_gradient_(bindings.gradients.data() + LinearLayout(spec).bias),
@@ -141,7 +141,7 @@ class Linear final : public Operator {
     if constexpr (std::is_same_v<T, float>)
       return bindings.parameters.data();
     else
-      return elements<T>(bindings.workspace).data();
+      return elements<T>(bindings.prepared).data();
   }
 
   LinearSpec spec_;
@@ -198,7 +198,7 @@ class LinearPlan final : public LinearArena {
   LinearPlan(const LinearSpec& spec, Algorithms algorithms, const OperatorSite& site)
       : LinearArena(spec), algorithms_(std::move(algorithms)), site_(site) {}
 
-  [[nodiscard]] Bytes workspace_bytes() const override { return rounded_bytes(spec()); }
+  [[nodiscard]] Bytes prepared_bytes() const override { return rounded_bytes(spec()); }
   [[nodiscard]] Bytes scratch_bytes() const override {
     return open_gradient_bytes(spec()) + algorithms_.workspace();
   }

@@ -90,7 +90,7 @@ struct OperatorSite {
                                                           const OperatorSite& site);
 
 /// Pools without atomics: backward, each pixel of the input asks the windows that cover it. A max
-/// pool's workspace keeps where each window found its largest value.
+/// pool's saved memory keeps where each window found its largest value.
 [[nodiscard]] std::unique_ptr<OperatorPlan> plan_operator(const PoolSpec& spec,
                                                           const OperatorSite& site);
 

@@ -40,7 +40,7 @@ bool has_narrow_positions(const PoolSpec& spec) {
   return shape_of(spec).window() <= kBytes;
 }
 
-/// A position for each element of the output, in the workspace, where a backward pass wants them.
+/// A position for each element of the output, in the saved memory, where a backward pass wants them.
 Bytes position_bytes(const PoolSpec& spec) {
   if (spec.kind == PoolKind::average || !spec.input_gradient) return 0;
   const auto outputs = static_cast<Bytes>(spec.output().elements());
@@ -79,7 +79,7 @@ class Pool final : public Operator {
   /// use(the positions), null where no backward pass wants them.
   template <class Use>
   void with_positions(const Use& use) const {
-    std::byte* const memory = bindings_.workspace.empty() ? nullptr : bindings_.workspace.data();
+    std::byte* const memory = bindings_.saved.empty() ? nullptr : bindings_.saved.data();
     if (has_narrow_positions(spec_))
       use(reinterpret_cast<std::uint8_t*>(memory));
     else
@@ -96,7 +96,7 @@ class PoolPlan final : public OperatorPlan {
  public:
   PoolPlan(const PoolSpec& spec, const OperatorSite& site) : spec_(spec), site_(site) {}
 
-  [[nodiscard]] Bytes workspace_bytes() const override { return position_bytes(spec_); }
+  [[nodiscard]] Bytes saved_bytes() const override { return position_bytes(spec_); }
   [[nodiscard]] std::string description() const override {
     return shape_of(spec_).window() < kSharedWindow ? "pool, a thread a window"
                                                     : "pool, shared windows";

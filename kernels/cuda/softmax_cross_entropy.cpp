@@ -16,7 +16,7 @@ class SoftmaxCrossEntropy final : public Operator {
                .labels = bindings.labels.data(),
                .batch = spec.batch,
                .classes = spec.classes},
-        rows_(rows_of(spec, bindings.workspace)),
+        rows_(rows_of(spec, bindings.saved)),
         gradient_(bindings.input_gradients.empty()
                       ? nullptr
                       : elements<T>(bindings.input_gradients[0]).data()),
@@ -30,13 +30,13 @@ class SoftmaxCrossEntropy final : public Operator {
   }
 
  private:
-  static SoftmaxRows rows_of(const SoftmaxCrossEntropySpec& spec, std::span<std::byte> workspace) {
+  static SoftmaxRows rows_of(const SoftmaxCrossEntropySpec& spec, std::span<std::byte> saved) {
     const Bytes rows = float_bytes(kLists * spec.batch);
-    float* lists = elements<float>(workspace.first(rows)).data();
+    float* lists = elements<float>(saved.first(rows)).data();
     return {.losses = lists,
             .maxima = lists + spec.batch,
             .log_sums = lists + 2 * spec.batch,
-            .done = elements<unsigned>(workspace.subspan(rows)).data()};
+            .done = elements<unsigned>(saved.subspan(rows)).data()};
   }
 
   SoftmaxCrossEntropySpec spec_;
@@ -53,7 +53,7 @@ class SoftmaxCrossEntropyPlan final : public OperatorPlan {
   SoftmaxCrossEntropyPlan(const SoftmaxCrossEntropySpec& spec, const OperatorSite& site)
       : spec_(spec), site_(site) {}
 
-  [[nodiscard]] Bytes workspace_bytes() const override {
+  [[nodiscard]] Bytes saved_bytes() const override {
     return float_bytes(kLists * spec_.batch) + sizeof(unsigned);
   }
   [[nodiscard]] std::string description() const override {

@@ -10,7 +10,7 @@ namespace ptbench::reference {
 
 /// Memory that an operator keeps from forward to backward, and within one call.
 struct OperatorMemory {
-  Bytes workspace = 0;
+  Bytes saved = 0;
   Bytes scratch = 0;
 };
 

@@ -236,7 +236,7 @@ OperatorMemory memory_of(const OperatorSpec& spec) {
 
 }  // namespace
 
-Bytes workspace_bytes_of(const OperatorSpec& spec) { return memory_of(spec).workspace; }
+Bytes saved_bytes_of(const OperatorSpec& spec) { return memory_of(spec).saved; }
 
 Bytes scratch_bytes_of(const OperatorSpec& spec) { return memory_of(spec).scratch; }
 

@@ -7,7 +7,7 @@
 namespace ptbench::reference {
 
 /// Memory that the operator of `spec` keeps from forward to backward, and within one call.
-[[nodiscard]] Bytes workspace_bytes_of(const OperatorSpec& spec);
+[[nodiscard]] Bytes saved_bytes_of(const OperatorSpec& spec);
 [[nodiscard]] Bytes scratch_bytes_of(const OperatorSpec& spec);
 
 /// Broken invariant if numbers of `spec` contradict each other.

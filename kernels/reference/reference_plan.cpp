@@ -67,7 +67,7 @@ ParameterLayout ReferencePlan::layout() const {
   return {elements, {{Range{0, elements}, 0}}};
 }
 
-Bytes ReferencePlan::workspace_bytes() const { return reference::workspace_bytes_of(spec_); }
+Bytes ReferencePlan::saved_bytes() const { return reference::saved_bytes_of(spec_); }
 
 Bytes ReferencePlan::scratch_bytes() const { return reference::scratch_bytes_of(spec_); }
 
@@ -114,7 +114,7 @@ std::unique_ptr<Operator> ReferencePlan::bind(const Bindings& bindings) const {
               "number of labels");
   ensure_size(bindings.loss.size(), is_loss ? 1 : 0, "size of the loss");
   ensure_size(bindings.loss_scale.size(), is_loss ? 1 : 0, "size of the loss scale");
-  ensure(bindings.workspace.size() >= workspace_bytes(), "size of the workspace");
+  ensure(bindings.saved.size() >= saved_bytes(), "size of the saved memory");
   ensure(bindings.scratch.size() >= scratch_bytes(), "size of the scratch memory");
   return reference::make_operator(spec_, bindings);
 }

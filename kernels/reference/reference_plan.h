@@ -12,7 +12,7 @@ class ReferencePlan final : public OperatorPlan {
   explicit ReferencePlan(const OperatorSpec& spec);
 
   [[nodiscard]] ParameterLayout layout() const override;
-  [[nodiscard]] Bytes workspace_bytes() const override;
+  [[nodiscard]] Bytes saved_bytes() const override;
   [[nodiscard]] Bytes scratch_bytes() const override;
   [[nodiscard]] std::string description() const override;
   void import_parameters(std::span<const std::span<const float>> tensors,

@@ -117,7 +117,7 @@ struct Implementation<Conv2dSpec> {
   }
 };
 
-/// The workspace keeps the statistics that forward normalised with.
+/// The saved memory keeps the statistics that forward normalised with.
 template <class T>
 class BatchNormOperator final : public Operator {
  public:
@@ -127,7 +127,7 @@ class BatchNormOperator final : public Operator {
         parameters_(halves(bound.parameters)),
         gradients_(halves(bound.gradients)),
         running_(halves(bound.buffers)),
-        statistics_(halves(elements<float>(bound.workspace))) {}
+        statistics_(halves(elements<float>(bound.saved))) {}
 
   void forward() override {
     batch_norm_statistics<T>(spec_, input_of<T>(bound_), {statistics_.weight, statistics_.bias},
@@ -178,7 +178,7 @@ class BatchNormOperator final : public Operator {
 template <>
 struct Implementation<BatchNormSpec> {
   static OperatorMemory memory(const BatchNormSpec& spec) {
-    return {.workspace = 2 * sizeof(float) * static_cast<Bytes>(spec.input.channels)};
+    return {.saved = 2 * sizeof(float) * static_cast<Bytes>(spec.input.channels)};
   }
   static void check(const BatchNormSpec& spec) {
     ensure(spec.gradient_terms <= 2, "a batch norm adds up at most two gradients");

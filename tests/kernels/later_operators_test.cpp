@@ -38,7 +38,7 @@ struct LayerNormSizes {
   [[nodiscard]] Size bias_begin() const { return round_up(columns, 16); }
 };
 
-/// Keeps the statistics of each row in the workspace, as batch norm does.
+/// Keeps the statistics of each row in the saved memory, as batch norm does.
 class LayerNorm final : public Operator {
  public:
   LayerNorm(const LayerNormSizes& sizes, Bindings bound)
@@ -89,7 +89,7 @@ class LayerNorm final : public Operator {
   }
 
  private:
-  [[nodiscard]] Matrix<float> statistics() const { return {elements<float>(bound_.workspace), 2}; }
+  [[nodiscard]] Matrix<float> statistics() const { return {elements<float>(bound_.saved), 2}; }
   [[nodiscard]] double weight(Size column) const { return bound_.parameters[count(column)]; }
   [[nodiscard]] double normal(Size row, Size column) const {
     const Matrix x(input_of(bound_), sizes_.columns);
@@ -107,7 +107,7 @@ class LayerNormPlan final : public OperatorPlan {
     const Size tensor = sizes_.bias_begin();
     return {2 * tensor, {{{0, tensor}, 0}, {{tensor, 2 * tensor}, 0}}};
   }
-  [[nodiscard]] Bytes workspace_bytes() const override {
+  [[nodiscard]] Bytes saved_bytes() const override {
     return 2 * sizeof(float) * static_cast<Bytes>(sizes_.rows);
   }
   [[nodiscard]] std::string description() const override { return "layer_norm"; }
@@ -189,7 +189,7 @@ struct AttentionSizes {
   Size width = 0;
 };
 
-/// The workspace keeps the probabilities, the scratch memory one row of their gradients.
+/// The saved memory keeps the probabilities, the scratch memory one row of their gradients.
 class Attention final : public Operator {
  public:
   Attention(const AttentionSizes& sizes, Bindings bound)
@@ -200,7 +200,7 @@ class Attention final : public Operator {
     const Matrix k(input_of(bound_, 1), sizes_.width);
     const Matrix v(input_of(bound_, 2), sizes_.width);
     const Matrix y(elements<float>(bound_.output), sizes_.width);
-    const Matrix p(elements<float>(bound_.workspace), sizes_.tokens);
+    const Matrix p(elements<float>(bound_.saved), sizes_.tokens);
     for (Size row = 0; row < sizes_.tokens; ++row) {
       double total = 0;
       for (Size other = 0; other < sizes_.tokens; ++other) {
@@ -235,7 +235,7 @@ class Attention final : public Operator {
     const Matrix dk(input_gradient_of(bound_, 1), sizes_.width);
     const Matrix dv(input_gradient_of(bound_, 2), sizes_.width);
     const Matrix dy(output_gradient_of(bound_), sizes_.width);
-    const Matrix p(elements<float>(bound_.workspace), sizes_.tokens);
+    const Matrix p(elements<float>(bound_.saved), sizes_.tokens);
     const std::span<double> dp = elements<double>(bound_.scratch);
     double mean = 0;
     for (Size other = 0; other < sizes_.tokens; ++other) {
@@ -264,7 +264,7 @@ class Attention final : public Operator {
 class AttentionPlan final : public OperatorPlan {
  public:
   explicit AttentionPlan(const AttentionSizes& sizes) : sizes_(sizes) {}
-  [[nodiscard]] Bytes workspace_bytes() const override {
+  [[nodiscard]] Bytes saved_bytes() const override {
     return sizeof(float) * static_cast<Bytes>(sizes_.tokens * sizes_.tokens);
   }
   [[nodiscard]] Bytes scratch_bytes() const override {
@@ -297,7 +297,7 @@ class Bound {
         output_gradient_(count(outputs)),
         parameters_(count(plan.layout().elements)),
         gradients_(count(plan.layout().elements)),
-        workspace_(plan.workspace_bytes()),
+        saved_(plan.saved_bytes()),
         scratch_(plan.scratch_bytes()) {
     Bindings bindings;
     for (const std::size_t bytes : inputs) {
@@ -310,7 +310,7 @@ class Bound {
     bindings.output_gradients = {output_gradient_.bytes()};
     bindings.parameters = parameters_.span();
     bindings.gradients = gradients_.span();
-    bindings.workspace = workspace_.bytes();
+    bindings.saved = saved_.bytes();
     bindings.scratch = scratch_.bytes();
     std::ranges::copy(drawn(outputs, 99), output_gradient_.span().begin());
     operator_ = plan.bind(bindings);
@@ -343,7 +343,7 @@ class Bound {
     CHECK(std::ranges::all_of(inputs_, intact));
     CHECK(std::ranges::all_of(input_gradients_, intact));
     CHECK((output_.intact() && output_gradient_.intact() && parameters_.intact()));
-    CHECK((gradients_.intact() && workspace_.intact() && scratch_.intact()));
+    CHECK((gradients_.intact() && saved_.intact() && scratch_.intact()));
   }
 
  private:
@@ -378,7 +378,7 @@ class Bound {
   GuardedBuffer<float> output_gradient_;
   GuardedBuffer<float> parameters_;
   GuardedBuffer<float> gradients_;
-  GuardedBuffer<std::byte> workspace_;
+  GuardedBuffer<std::byte> saved_;
   GuardedBuffer<std::byte> scratch_;
   std::unique_ptr<Operator> operator_;
 };

@@ -26,7 +26,7 @@ struct BoundBatchNorm {
     bindings.parameters = floats;
     bindings.gradients = floats;
     bindings.buffers = std::span(floats).first(6);
-    bindings.workspace = tensor;
+    bindings.saved = tensor;
   }
   BoundBatchNorm(const BoundBatchNorm&) = delete;
   BoundBatchNorm& operator=(const BoundBatchNorm&) = delete;
@@ -68,7 +68,7 @@ TEST_CASE("the reference refuses memory of the wrong length") {
   CHECK(refused([&](Bindings& bound) { shorten(bound.parameters); }));
   CHECK(refused([&](Bindings& bound) { shorten(bound.gradients); }));
   CHECK(refused([&](Bindings& bound) { shorten(bound.buffers); }));
-  CHECK(refused([&](Bindings& bound) { shorten(bound.workspace); }));
+  CHECK(refused([&](Bindings& bound) { shorten(bound.saved); }));
   CHECK(refused([&](Bindings& bound) { bound.loss_scale = bound.parameters.first(1); }));
 }
 

@@ -208,7 +208,8 @@ class TamperedPlan final : public OperatorPlan {
       : tampering_(tampering), inner_(std::move(inner)) {}
 
   [[nodiscard]] ParameterLayout layout() const override { return inner_->layout(); }
-  [[nodiscard]] Bytes workspace_bytes() const override { return inner_->workspace_bytes(); }
+  [[nodiscard]] Bytes prepared_bytes() const override { return inner_->prepared_bytes(); }
+  [[nodiscard]] Bytes saved_bytes() const override { return inner_->saved_bytes(); }
   [[nodiscard]] Bytes scratch_bytes() const override { return inner_->scratch_bytes(); }
   [[nodiscard]] Bytes addend_bytes() const override { return inner_->addend_bytes(); }
   [[nodiscard]] std::string description() const override { return inner_->description(); }

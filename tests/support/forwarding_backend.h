@@ -19,7 +19,8 @@ template <class Move>
   for (auto& gradient : bindings.output_gradients) each(gradient);
   for (auto& gradient : bindings.input_gradients) each(gradient);
   each(bindings.output, bindings.parameters, bindings.gradients, bindings.buffers, bindings.labels,
-       bindings.loss, bindings.loss_scale, bindings.workspace, bindings.scratch, bindings.addends);
+       bindings.loss, bindings.loss_scale, bindings.prepared, bindings.saved, bindings.scratch,
+       bindings.addends);
   return bindings;
 }
 
@@ -39,7 +40,8 @@ class ForwardingPlan : public OperatorPlan {
   explicit ForwardingPlan(std::unique_ptr<OperatorPlan> inner) : inner_(std::move(inner)) {}
 
   [[nodiscard]] ParameterLayout layout() const final { return inner_->layout(); }
-  [[nodiscard]] Bytes workspace_bytes() const final { return inner_->workspace_bytes(); }
+  [[nodiscard]] Bytes prepared_bytes() const final { return inner_->prepared_bytes(); }
+  [[nodiscard]] Bytes saved_bytes() const final { return inner_->saved_bytes(); }
   [[nodiscard]] Bytes scratch_bytes() const final { return inner_->scratch_bytes(); }
   [[nodiscard]] Bytes addend_bytes() const final { return inner_->addend_bytes(); }
   [[nodiscard]] std::string description() const final { return inner_->description(); }

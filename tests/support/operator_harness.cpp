@@ -124,7 +124,8 @@ OperatorHarness::OperatorHarness(const KernelBackend& backend, const OperatorSpe
       labels_(data.labels.size()),
       loss_(tensors_.output ? 0 : 1),
       loss_scale_(tensors_.output ? 0 : 1),
-      workspace_(plan_->workspace_bytes()),
+      prepared_(plan_->prepared_bytes()),
+      saved_(plan_->saved_bytes()),
       scratch_(plan_->scratch_bytes()),
       addends_(plan_->addend_bytes()),
       is_padding_(find_padding()) {
@@ -171,7 +172,8 @@ Bindings OperatorHarness::bindings() const {
   bound.labels = labels_.span();
   bound.loss = loss_.span();
   bound.loss_scale = loss_scale_.span();
-  bound.workspace = workspace_.span();
+  bound.prepared = prepared_.span();
+  bound.saved = saved_.span();
   bound.scratch = scratch_.span();
   bound.addends = addends_.span();
   return bound;
@@ -332,8 +334,8 @@ bool OperatorHarness::memory_intact() const {
   const bool guards = all_intact(inputs_) && all_intact(output_) && all_intact(output_gradients_) &&
                       all_intact(input_gradients_) && parameters_.intact() && gradients_.intact() &&
                       buffers_.intact() && labels_.intact() && loss_.intact() &&
-                      loss_scale_.intact() && workspace_.intact() && scratch_.intact() &&
-                      addends_.intact();
+                      loss_scale_.intact() && prepared_.intact() && saved_.intact() &&
+                      scratch_.intact() && addends_.intact();
   std::size_t index = 0;
   bool kept = true;
   for (const auto* memory : {&inputs_, &output_gradients_})

@@ -52,7 +52,8 @@ struct OperatorResult {
 [[nodiscard]] bool same_values(const Tensors& a, const Tensors& b);
 
 /// One operator on memory of its own, as a program would bind it: spans exactly as long as plan and
-/// backend say, zero-filled arenas and workspace, canaries round each. The backend outlives it.
+/// backend say, zero-filled arenas, prepared and saved memory, canaries round each. The backend
+/// outlives it.
 class OperatorHarness {
  public:
   OperatorHarness(const KernelBackend& backend, const OperatorSpec& spec,
@@ -118,7 +119,8 @@ class OperatorHarness {
   GuardedBuffer<std::int32_t> labels_;
   GuardedBuffer<float> loss_;
   GuardedBuffer<float> loss_scale_;
-  GuardedBuffer<std::byte> workspace_;
+  GuardedBuffer<std::byte> prepared_;
+  GuardedBuffer<std::byte> saved_;
   GuardedBuffer<std::byte> scratch_;
   GuardedBuffer<std::byte> addends_;
   std::vector<bool> is_padding_;
