@@ -68,14 +68,10 @@ void add_training(const StepSpec& step, const DdpOptions& options, Traits& trait
   add("the choices of --broadcast-buffers", options.broadcast_buffers);
 }
 
-/// Samples over which the plan's loss is a mean.
-Size global_batch_of(const ProgramPlan& plan) {
-  return std::get<SoftmaxCrossEntropySpec>(plan.graph().operators.back().spec).global_batch;
-}
-
 /// Plans for unequal micro-batches are unequal; what counts then is where parameters lie.
 void add_plan(const ProgramPlan& plan, bool equal_micro_batches, Traits& traits) {
-  traits.push_back({.what = "the global batches", .digest = bits_of(global_batch_of(plan))});
+  traits.push_back(
+      {.what = "the global batches", .digest = bits_of(plan.graph().loss().global_batch)});
   if (equal_micro_batches)
     traits.push_back(
         {.what = "the hashes of their plans", .digest = fnv1a(plan.hash()), .of_model = true});
@@ -179,7 +175,7 @@ void Distributed::check_agreement() {
   const Size together = std::accumulate(
       micro_batches.begin(), micro_batches.end(), Size{0},
       [](Size sum, std::uint64_t samples) { return sum + static_cast<Size>(samples); });
-  ensure(global_batch_of(plan) == together * replica_->step().accumulation_steps,
+  ensure(plan.graph().loss().global_batch == together * replica_->step().accumulation_steps,
          "the ranks' micro-batches add up to the plan's global batch");
 }
 

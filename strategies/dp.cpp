@@ -189,14 +189,14 @@ class Dp final : public Strategy {
   void forward(Size micro_batch) {
     const PhaseRange range{.phase = StepPhase::forward, .payload = payload_of(micro_batch)};
     const PhaseScope scope(timer(), range.phase, range.payload);
-    compute(range, [](const Worker& worker) { worker.program.forward_to_logits(); });
+    compute(range, [](const Worker& worker) { worker.program.forward_layers(); });
   }
 
   void gather() {
     const PhaseScope scope(timer(), StepPhase::gather, rows_.logits().size());
     if (is_alone()) return;
     for (const Worker& worker : workers_)
-      master_->queue().copy(worker.program.logits(),
+      master_->queue().copy(worker.program.leaving(),
                             part_at(rows_.logits(), worker.index, workers_.size()));
     master_->device().finish();
   }
@@ -216,11 +216,11 @@ class Dp final : public Strategy {
     compute(range, [&](const Worker& worker) {
       if (!is_alone())
         worker.queue().copy(part_at(rows_.logits_gradient(), worker.index, workers_.size()),
-                            worker.program.logits_gradient());
+                            worker.program.leaving_gradient());
       // What the others have is added to the master's after each micro-batch.
       const bool adds = worker.index == 0 && micro_batch > 0;
-      worker.program.backward_from_logits(adds ? GradientMode::add : GradientMode::replace,
-                                          [](Range, Program::ReadyMark) {});
+      worker.program.backward_layers(adds ? GradientMode::add : GradientMode::replace,
+                                     [](Range, Program::ReadyMark) {});
     });
   }
 
@@ -284,7 +284,7 @@ class Dp final : public Strategy {
 }  // namespace
 
 SoftmaxCrossEntropySpec gathered_loss(const LoweredGraph& graph, Size replicas) {
-  auto loss = std::get<SoftmaxCrossEntropySpec>(graph.operators.back().spec);
+  SoftmaxCrossEntropySpec loss = graph.loss();
   loss.batch *= replicas;
   return loss;
 }
@@ -299,8 +299,7 @@ Bytes dp_memory(const ProgramPlan& plan, Size replicas, const MemorySource& sour
           ? static_cast<Bytes>(replicas - 1) * plan.memory(kNone, GradientUse::kept, source).total()
           : source.footprint(float_bytes(plan.arena_elements()));
   const auto& inputs = plan.graph().tensors[kDataTensor].spec;
-  const Size tensor = plan.graph().operators.back().inputs.front();
-  const auto& logits = plan.graph().tensors[static_cast<std::size_t>(tensor)].spec;
+  const auto& logits = plan.graph().tensors[static_cast<std::size_t>(plan.graph().leaving)].spec;
   const auto rows = [&](Bytes of_replica) {
     return source.footprint(static_cast<Bytes>(replicas) * of_replica);
   };

@@ -21,14 +21,14 @@ GatheredRows::GatheredRows(const Program& first, Size replicas)
     : first_(first),
       plan_(plan_of(first.plan(), replicas)),
       type_(first.plan().graph().tensors[kDataTensor].spec.type),
-      logits_gradient_(first.logits_gradient()) {
+      logits_gradient_(first.leaving_gradient()) {
   MemorySource& memory = first.device().memory();
   cells_ = memory.allocate(2 * kCell * sizeof(float), "the loss and its scale");
   saved_ = memory.allocate(plan_->saved_bytes(), "what the loss saves");
   scratch_ = memory.allocate(plan_->scratch_bytes(), "scratch of the loss");
   loss_scale_ = {first.device(), cells_.as<float>().subspan(kCell, 1)};
   set_loss_scale(1);
-  std::span<const std::byte> logits = first.logits();
+  std::span<const std::byte> logits = first.leaving();
   std::span<const std::int32_t> labels = first.device_labels();
   if (replicas > 1) {
     allocate_rows(logits.size(), static_cast<Bytes>(replicas));

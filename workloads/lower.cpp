@@ -86,13 +86,15 @@ class Lowerer {
   LoweredGraph run() {
     for (std::size_t i = 0; i < graph_.nodes.size(); ++i)
       if (!fusion_.continues(i)) values_[i] = lower_group(fusion_.group(i));
-    const Size logits = plain(values_.back());
+    lowered_.leaving = plain(values_.back());
+    lowered_.has_loss = lowering_.has_loss;
+    if (!lowered_.has_loss) return std::move(lowered_);
     add_operator({.spec = SoftmaxCrossEntropySpec{.batch = lowering_.batch,
                                                   .classes = graph_.classes,
                                                   .global_batch = lowering_.global_batch,
                                                   .type = kept_type(lowering_.type)},
                   .node = "loss",
-                  .inputs = {logits}});
+                  .inputs = {lowered_.leaving}});
     return std::move(lowered_);
   }
 
@@ -273,7 +275,10 @@ class Lowerer {
 /// Lets every gradient have one source, where its operator does not sum several itself.
 LoweredGraph fork_gradients(LoweredGraph graph) {
   const std::vector<std::vector<Use>> uses = uses_of(graph);
-  LoweredGraph forked{.tensors = graph.tensors};
+  LoweredGraph forked{.tensors = graph.tensors,
+                      .operators = {},
+                      .leaving = graph.leaving,
+                      .has_loss = graph.has_loss};
   for (std::size_t i = 0; i < graph.operators.size(); ++i) {
     LoweredOperator lowered = graph.operators[i];
     const Size output = lowered.output;
@@ -304,6 +309,11 @@ LoweredGraph fork_gradients(LoweredGraph graph) {
 }
 
 }  // namespace
+
+const SoftmaxCrossEntropySpec& LoweredGraph::loss() const {
+  ensure(has_loss, "only a graph with a loss tells of it");
+  return std::get<SoftmaxCrossEntropySpec>(operators.back().spec);
+}
 
 std::vector<std::vector<Use>> uses_of(const LoweredGraph& graph) {
   std::vector<std::vector<Use>> uses(graph.tensors.size());

@@ -15,6 +15,9 @@ struct Lowering {
   ElementType type = ElementType::f32;  ///< of what is multiplied, and so of activations
   /// Whether the host hands over data in the type of activations, so that no operator rounds them.
   bool narrow_data = false;
+  /// Whether a loss follows the last layer. Else what leaves it goes on outside of the program, and
+  /// its gradient comes from there.
+  bool has_loss = true;
 
   [[nodiscard]] ElementType data_type() const {
     return narrow_data ? kept_type(type) : ElementType::f32;
@@ -42,10 +45,18 @@ struct LoweredOperator {
   Size output = kNoTensor;
 };
 
-/// A graph as operators over tensors, in forward order, the loss last.
+/// A graph as operators over tensors, in forward order, the loss last where there is one. The data
+/// enter it.
 struct LoweredGraph {
   std::vector<LoweredTensor> tensors;
   std::vector<LoweredOperator> operators;
+  Size leaving = kDataTensor;  ///< what the last layer makes: logits where there is a loss
+  bool has_loss = true;
+
+  /// How many operators are of layers: all but the loss, and the first ones.
+  [[nodiscard]] std::size_t of_layers() const { return operators.size() - (has_loss ? 1 : 0); }
+  /// Of a graph that has one.
+  [[nodiscard]] const SoftmaxCrossEntropySpec& loss() const;
 };
 
 /// Where the gradients of an operator's output come from: (operator, input) pairs.

@@ -16,6 +16,8 @@ class Moments {
   [[nodiscard]] static Size forward(Size op) { return op; }
   [[nodiscard]] Size backward(Size op) const { return 2 * count_ - 1 - op; }
   [[nodiscard]] static Size loading() { return -1; }
+  /// The first backward pass, before which other programs have their turn.
+  [[nodiscard]] Size turning() const { return count_; }
 
  private:
   Size count_;
@@ -59,6 +61,11 @@ ActivationMemory place_activations(const LoweredGraph& graph,
         life.last = std::max(life.last, moments.backward(use.reader));
     }
   }
+  const auto leaving = static_cast<std::size_t>(graph.leaving);
+  if (!graph.has_loss) {
+    Lifetime& life = pieces[root_of(graph, leaving)];
+    life.last = std::max(life.last, moments.turning());
+  }
   ActivationMemory memory;
   std::vector<std::pair<std::size_t, std::size_t>> owners;
   for (std::size_t op = 0; op < graph.operators.size(); ++op) {
@@ -75,8 +82,13 @@ ActivationMemory place_activations(const LoweredGraph& graph,
                         .last = moments.backward(tensor.producer)});
     }
   }
+  if (!graph.has_loss)
+    pieces.push_back({.bytes = bytes_of(graph.tensors[leaving].spec),
+                      .first = moments.turning(),
+                      .last = moments.backward(graph.tensors[leaving].producer)});
   const Placement placement = place(pieces, alignment);
   memory.total = placement.total;
+  if (!graph.has_loss) memory.leaving_gradient = placement.offsets.back();
   for (std::size_t tensor = 0; tensor < graph.tensors.size(); ++tensor)
     memory.tensors.push_back(placement.offsets[root_of(graph, tensor)]);
   for (std::size_t i = 0; i < owners.size(); ++i)

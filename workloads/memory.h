@@ -32,11 +32,13 @@ struct Placement {
 /// Where the activations of a lowered graph and their gradients lie, in one piece of memory:
 /// an activation from the forward pass of its producer to its last reader, be that forward or
 /// backward, a gradient from its writer to its reader. What backward no longer needs makes room
-/// for gradients.
+/// for gradients. What leaves a graph without a loss is read, and its gradient written, outside,
+/// between the passes.
 struct ActivationMemory {
   std::vector<Bytes> tensors;                 ///< offset of each tensor
   std::vector<std::vector<Bytes>> gradients;  ///< offset for each operator's inputs; see `needed`
   std::vector<std::vector<bool>> needed;      ///< whether that input has a gradient
+  Bytes leaving_gradient = 0;                 ///< offset, where no loss computes it
   Bytes total = 0;
 };
 [[nodiscard]] ActivationMemory place_activations(const LoweredGraph& graph,

@@ -135,8 +135,8 @@ Bindings Program::bindings_of(const Slot& slot, std::size_t step,
   if (lowered.output != kNoTensor) {
     bindings.output = tensor_memory(slot, lowered.output);
     if (planned.trained)
-      for (const Use& use : uses[static_cast<std::size_t>(lowered.output)])
-        bindings.output_gradients.emplace_back(gradient_memory(slot, use));
+      bindings.output_gradients =
+          output_gradients(slot, lowered.output, uses[static_cast<std::size_t>(lowered.output)]);
     else  // no backward pass
       bindings.output_gradients.resize(
           static_cast<std::size_t>(tensors_of(lowered.spec).gradient_terms));
@@ -157,20 +157,37 @@ Bindings Program::bindings_of(const Slot& slot, std::size_t step,
   return bindings;
 }
 
-std::span<const std::byte> Program::logits(Size slot) const {
-  return tensor_memory(at(slot), plan_->graph().operators.back().inputs.front());
+std::vector<std::span<const std::byte>> Program::output_gradients(
+    const Slot& slot, Size output, const std::vector<Use>& uses) const {
+  std::vector<std::span<const std::byte>> gradients;
+  for (const Use& use : uses) gradients.emplace_back(gradient_memory(slot, use));
+  const LoweredGraph& graph = plan_->graph();
+  if (output == graph.leaving && !graph.has_loss) gradients.emplace_back(leaving_gradient(slot));
+  return gradients;
 }
 
-std::span<std::byte> Program::logits_gradient(Size slot) const {
-  return gradient_memory(
-      at(slot), {.reader = static_cast<Size>(plan_->graph().operators.size()) - 1, .input = 0});
+std::span<const std::byte> Program::leaving(Size slot) const {
+  return tensor_memory(at(slot), plan_->graph().leaving);
+}
+
+std::span<std::byte> Program::leaving_gradient(Size slot) const {
+  return leaving_gradient(at(slot));
+}
+
+std::span<std::byte> Program::leaving_gradient(const Slot& slot) const {
+  const LoweredGraph& graph = plan_->graph();
+  if (graph.has_loss)
+    return gradient_memory(slot, {.reader = static_cast<Size>(graph.of_layers()), .input = 0});
+  if (!graph.tensors[static_cast<std::size_t>(graph.leaving)].needs_gradient) return {};
+  return slot.activations.as<std::byte>().subspan(plan_->activations().leaving_gradient,
+                                                  plan_->tensor_bytes(graph.leaving));
 }
 
 void Program::read_logits(std::span<float> values, Size slot) const {
-  const LoweredOperator& last = plan_->graph().operators.back();
-  const auto tensor = static_cast<std::size_t>(last.inputs.front());
-  const auto mirror = read_back(device(), tensor_memory(at(slot), last.inputs.front()));
-  plan_->backend().export_tensor(plan_->graph().tensors[tensor].spec, mirror.values(), values);
+  const Size tensor = plan_->graph().leaving;
+  const auto mirror = read_back(device(), tensor_memory(at(slot), tensor));
+  plan_->backend().export_tensor(plan_->graph().tensors[static_cast<std::size_t>(tensor)].spec,
+                                 mirror.values(), values);
 }
 
 /// The first slot's operators prepare for all, since slots share what is prepared.
@@ -198,16 +215,20 @@ void Program::run_operator(const Slot& slot, std::size_t index, const char* pass
   }
 }
 
-void Program::forward_to_logits(Size slot) {
+template <class Work>
+void Program::run_loss(const Slot& slot, const char* pass, const Work& work) {
+  if (plan_->graph().has_loss) run_operator(slot, plan_->graph().of_layers(), pass, work);
+}
+
+void Program::forward_layers(Size slot) {
   refresh();
-  for (std::size_t i = 0; i + 1 < at(slot).operators.size(); ++i)
+  for (std::size_t i = 0; i < plan_->graph().of_layers(); ++i)
     run_operator(at(slot), i, "forward", [](Operator& planned) { planned.forward(); });
 }
 
 void Program::forward(Size slot) {
-  forward_to_logits(slot);
-  run_operator(at(slot), at(slot).operators.size() - 1, "forward",
-               [](Operator& planned) { planned.forward(); });
+  forward_layers(slot);
+  run_loss(at(slot), "forward", [](Operator& planned) { planned.forward(); });
   at(slot).feed->note_used();
 }
 
@@ -219,12 +240,11 @@ void Program::evaluate(Size slot) {
 }
 
 void Program::backward(Size slot, GradientMode mode, GradientsReady ready) {
-  run_operator(at(slot), at(slot).operators.size() - 1, "backward",
-               [&](Operator& planned) { planned.backward(mode); });
-  backward_from_logits(mode, ready, slot);
+  run_loss(at(slot), "backward", [&](Operator& planned) { planned.backward(mode); });
+  backward_layers(mode, ready, slot);
 }
 
-void Program::backward_from_logits(GradientMode mode, GradientsReady ready, Size slot) {
+void Program::backward_layers(GradientMode mode, GradientsReady ready, Size slot) {
   ensure(gradient_use_ == GradientUse::accumulated || mode == GradientMode::replace,
          "this program adds up gradients");
   run_backward(at(slot), ready, [mode](Operator& planned, Range) {
@@ -236,8 +256,7 @@ void Program::backward_from_logits(GradientMode mode, GradientsReady ready, Size
 void Program::backward_and_update(bool keep_gradients, UpdatePiece update, GradientsReady ready) {
   ensure(slots_.size() == 1, "no other micro-batch has seen parameters that are updated");
   const Slot& slot = slots_.front();
-  run_operator(slot, slot.operators.size() - 1, "backward",
-               [](Operator& planned) { planned.backward(GradientMode::replace); });
+  run_loss(slot, "backward", [](Operator& planned) { planned.backward(GradientMode::replace); });
   run_backward(slot, ready, [&](Operator& planned, Range arena) {
     if (!planned.updates_in_backward()) {
       planned.backward(GradientMode::replace);
@@ -251,15 +270,15 @@ void Program::backward_and_update(bool keep_gradients, UpdatePiece update, Gradi
   });
 }
 
-/// From the logits' gradient on. backward(operator, its part of the arena) returns whether it has
-/// updated the parameters.
+/// From the gradient of what left on. backward(operator, its part of the arena) returns whether it
+/// has updated the parameters.
 template <class Backward>
 void Program::run_backward(const Slot& slot, GradientsReady ready, const Backward& backward) {
   const auto mark = [this]() -> const Event& {
     if (!is_immediate_) queue_.record(*gradients_ready_);
     return *gradients_ready_;
   };
-  for (std::size_t i = slot.operators.size() - 1; i-- > 0;) {
+  for (std::size_t i = plan_->graph().of_layers(); i-- > 0;) {
     const ProgramPlan::Step& step = plan_->steps()[i];
     if (!step.trained) continue;
     bool is_updated = false;

@@ -148,7 +148,7 @@ class Program {
   [[nodiscard]] std::span<float> gradients_of(Range slice) const;
   /// The means and variances of batch norms, in forward order.
   [[nodiscard]] std::span<float> running_statistics() const { return buffers_.as<float>(); }
-  /// One element: the micro-batch's share of the global batch's mean loss.
+  /// One element: the micro-batch's share of the global batch's mean loss, where there is one.
   [[nodiscard]] std::span<float> loss(Size slot = 0) const { return at(slot).loss; }
 
   /// To be called when parameters() were changed from outside, before the next pass.
@@ -181,22 +181,22 @@ class Program {
   /// are. Of a program with one slot: another micro-batch on its way has seen other parameters.
   void backward_and_update(bool keep_gradients, UpdatePiece update, GradientsReady ready);
 
-  /// Batch × classes values of the last forward pass or `evaluate`, on the host, for which this
-  /// waits.
+  /// What left in the last forward pass or `evaluate` (logits: batch × classes values), on the
+  /// host, for which this waits.
   void read_logits(std::span<float> values, Size slot = 0) const;
 
   // The same passes for a loss that is computed elsewhere.
 
   /// `forward` without the loss.
-  void forward_to_logits(Size slot = 0);
-  /// Batch × classes, row-major, of the lowering's type; valid from the forward to the backward
-  /// pass.
-  [[nodiscard]] std::span<const std::byte> logits(Size slot = 0) const;
-  /// Where the gradient of the logits is to be written, in their layout, between the two passes;
-  /// empty where nothing is trained.
-  [[nodiscard]] std::span<std::byte> logits_gradient(Size slot = 0) const;
+  void forward_layers(Size slot = 0);
+  /// What leaves the last layer, of the lowering's type; logits are batch × classes, row-major.
+  /// Valid from the forward to the backward pass.
+  [[nodiscard]] std::span<const std::byte> leaving(Size slot = 0) const;
+  /// Where the gradient of what left is to be written, in its layout, between the two passes; empty
+  /// where nothing is trained.
+  [[nodiscard]] std::span<std::byte> leaving_gradient(Size slot = 0) const;
   /// `backward` from the gradient that lies there.
-  void backward_from_logits(GradientMode mode, GradientsReady ready, Size slot = 0);
+  void backward_layers(GradientMode mode, GradientsReady ready, Size slot = 0);
 
   /// Draws all parameters from (seed, name, index), and resets the running statistics.
   void initialise(std::uint64_t seed);
@@ -208,6 +208,10 @@ class Program {
   [[nodiscard]] const Slot& at(Size slot) const { return slots_[static_cast<std::size_t>(slot)]; }
   [[nodiscard]] std::span<std::byte> tensor_memory(const Slot& slot, Size tensor) const;
   [[nodiscard]] std::span<std::byte> gradient_memory(const Slot& slot, const Use& use) const;
+  [[nodiscard]] std::span<std::byte> leaving_gradient(const Slot& slot) const;
+  /// The gradients of an operator's output, by who reads it.
+  [[nodiscard]] std::vector<std::span<const std::byte>> output_gradients(
+      const Slot& slot, Size output, const std::vector<Use>& uses) const;
   [[nodiscard]] Bindings bindings_of(const Slot& slot, std::size_t step,
                                      const std::vector<std::vector<Use>>& uses) const;
   /// Memory and feed of slot number `index`; its operators are bound later.
@@ -216,6 +220,9 @@ class Program {
   void refresh();
   template <class Backward>
   void run_backward(const Slot& slot, GradientsReady ready, const Backward& backward);
+  /// run_operator of the loss, where there is one.
+  template <class Work>
+  void run_loss(const Slot& slot, const char* pass, const Work& work);
   /// work(operator), whose error names operator and pass.
   template <class Work>
   void run_operator(const Slot& slot, std::size_t index, const char* pass, const Work& work);

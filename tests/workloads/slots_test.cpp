@@ -39,9 +39,10 @@ Graph layers_graph() {
 
 /// Every operator by its `candidate`th way, or its last one.
 std::shared_ptr<const ProgramPlan> plan_by(std::size_t candidate, const KernelBackend& backend,
-                                           ElementType type) {
+                                           ElementType type, bool has_loss = true) {
   const Graph graph = layers_graph();
-  const Lowering lowering{.batch = kBatch, .global_batch = kSlots * kBatch, .type = type};
+  const Lowering lowering{
+      .batch = kBatch, .global_batch = kSlots * kBatch, .type = type, .has_loss = has_loss};
   Choices choices;
   for (const LoweredOperator& lowered : lower(graph, lowering).operators) {
     const std::vector<std::string> names = backend.candidates(lowered.spec);
@@ -159,6 +160,39 @@ TEST_CASE("operators update in their passes where one micro-batch is on its way"
       Defect);
   CHECK_THROWS_AS(Program(plan_by(0, backend, ElementType::f32), memory, GradientUse::kept, 0),
                   Defect);
+}
+
+/// What leaves the last layer and its gradient go out of a program and into it.
+TEST_CASE("a program without a loss trains by the gradient that comes from outside",
+          "[workloads]") {
+  CpuDevice device(discover_topology(), 1);
+  const CpuBackend cpu(device);
+  const ReferenceBackend reference;
+  const auto* backend = GENERATE_COPY(values<const KernelBackend*>({&cpu, &reference}));
+  const auto type = GENERATE(ElementType::f32, ElementType::bf16);
+  HostMemorySource memory;
+  Program whole(plan_by(0, *backend, type), memory);
+  Program layers(plan_by(0, *backend, type, false), memory);
+  CHECK(layers.plan().graph().operators.size() + 1 == whole.plan().graph().operators.size());
+  CHECK_THROWS_AS(layers.plan().graph().loss(), Defect);
+  for (Program* program : {&whole, &layers}) {
+    program->initialise(3);
+    feed(*program, 0, 0);
+    program->forward();
+  }
+  CHECK(std::ranges::equal(layers.leaving(), whole.leaving()));
+  std::vector<std::byte> gradient;
+  whole.backward(GradientMode::replace, [&](Range, Program::ReadyMark) {
+    if (gradient.empty())  // what follows may lie where it lay
+      gradient.assign(whole.leaving_gradient().begin(), whole.leaving_gradient().end());
+  });
+  REQUIRE(gradient.size() == layers.leaving_gradient().size());
+  std::ranges::copy(gradient, layers.leaving_gradient().begin());
+  std::vector<Range> announced;
+  layers.backward(GradientMode::replace,
+                  [&](Range slice, Program::ReadyMark) { announced.push_back(slice); });
+  CHECK(announced.size() == 4);
+  CHECK(std::ranges::equal(layers.gradients(), whole.gradients()));
 }
 
 TEST_CASE("memory is predicted for all slots", "[workloads]") {
