@@ -58,10 +58,14 @@ void check_same_losses(const std::string& one, const std::string& other) {
   CHECK(steps >= 3);
 }
 
+const Words kFewSteps{"--steps", "3"};
+/// For models whose steps take long.
+const Words kOneStep{"--warmup", "0", "--steps", "1"};
+
 /// That it trains as the CPU does, and what its record says.
-void check_run(const RunCommand& run, const Words& words) {
+void check_run(const RunCommand& run, const Words& words, const Words& length = kFewSteps) {
   CAPTURE(words);
-  const auto record = record_of(run, words + Words{"--device", "cuda:0", "--steps", "3"});
+  const auto record = record_of(run, words + Words{"--device", "cuda:0"} + length);
   CHECK(record["status"] == "ok");
   CHECK(record["strategy"]["devices"] == nlohmann::json{"cuda:0"});
   CHECK(record["ranks"][0]["device"] == "cuda:0");
@@ -128,7 +132,7 @@ TEST_CASE("resnet18 trains on a CUDA device as on the CPU", "[cuda][every_access
   require_cuda_device();
   const RunCommand run(std::chrono::minutes(10));
   for (const std::string precision : {"fp32", "bf16"})
-    check_run(run, {"-w", "resnet18", "-b", "2", "--precision", precision});
+    check_run(run, {"-w", "resnet18", "-b", "2", "--precision", precision}, kOneStep);
 }
 
 TEST_CASE("models of convolutions train on a CUDA device as on the CPU", "[cuda][every_access]") {
@@ -171,7 +175,7 @@ TEST_CASE("resnet18 passes verification in fp16 and tf32 on a CUDA device", "[cu
   require_cuda_device();
   const RunCommand run(std::chrono::minutes(10));
   for (const std::string precision : {"fp16", "tf32"})
-    check_run(run, {"-w", "resnet18", "-b", "2", "--precision", precision});
+    check_run(run, {"-w", "resnet18", "-b", "2", "--precision", precision}, kOneStep);
 }
 
 TEST_CASE("resnet50 at 224 x 224 pixels passes verification on a CUDA device", "[cuda]") {
