@@ -40,7 +40,8 @@ bool has_narrow_positions(const PoolSpec& spec) {
   return shape_of(spec).window() <= kBytes;
 }
 
-/// A position for each element of the output, in the saved memory, where a backward pass wants them.
+/// A position for each element of the output, in the saved memory, where a backward pass wants
+/// them.
 Bytes position_bytes(const PoolSpec& spec) {
   if (spec.kind == PoolKind::average || !spec.input_gradient) return 0;
   const auto outputs = static_cast<Bytes>(spec.output().elements());

@@ -146,7 +146,8 @@ TEST_CASE("models of convolutions train on a CUDA device as on the CPU", "[cuda]
   }
 }
 
-TEST_CASE("a model of larger images trains on a CUDA device as on the CPU", "[cuda][every_access]") {
+TEST_CASE("a model of larger images trains on a CUDA device as on the CPU",
+          "[cuda][every_access]") {
   require_cuda_device();
   const RunCommand run(std::chrono::minutes(10));
   run.write("m.json", R"({"schema": "ptbench.model/1", "name": "larger", "input": [3, 64, 64],
