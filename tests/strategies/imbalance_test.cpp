@@ -14,6 +14,7 @@
 #include "strategies/drag.h"
 #include "tests/strategies/graphs.h"
 #include "tests/strategies/ranks.h"
+#include "tests/support/first_plan.h"
 #include "workloads/layout_digest.h"
 
 namespace ptbench::testing {
@@ -117,11 +118,7 @@ std::unique_ptr<Strategy> build_rank(const SharesSpec& spec, const DataSource& d
                                      ControlChannel& control, std::size_t candidate = 0) {
   const Size micro_batch = spec.shares[static_cast<std::size_t>(communicator.rank())];
   const Lowering lowering{.batch = micro_batch, .global_batch = spec.global_batch()};
-  Choices choices;
-  for (const LoweredOperator& lowered : lower(mlp_graph(), lowering).operators) {
-    const std::vector<std::string> names = backend.candidates(lowered.spec);
-    choices[key_of(lowered.spec)] = names[std::min(candidate, names.size() - 1)];
-  }
+  const Choices choices = choices_by(candidate, lower(mlp_graph(), lowering), backend);
   auto strategy = build_over(spec.row,
                              std::make_unique<Replica>(std::make_shared<const ProgramPlan>(
                                                            mlp_graph(), lowering, backend, choices),

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <memory>
-#include <string>
 #include <vector>
 
 #include "kernels/cpu/cpu_backend.h"
@@ -44,12 +43,8 @@ std::shared_ptr<const ProgramPlan> plan_by(std::size_t candidate, const KernelBa
   const Graph graph = layers_graph();
   const Lowering lowering{
       .batch = kBatch, .global_batch = kSlots * kBatch, .type = type, .has_loss = has_loss};
-  Choices choices;
-  for (const LoweredOperator& lowered : lower(graph, lowering).operators) {
-    const std::vector<std::string> names = backend.candidates(lowered.spec);
-    choices[key_of(lowered.spec)] = names[std::min(candidate, names.size() - 1)];
-  }
-  return std::make_shared<const ProgramPlan>(graph, lowering, backend, choices);
+  return std::make_shared<const ProgramPlan>(
+      graph, lowering, backend, testing::choices_by(candidate, lower(graph, lowering), backend));
 }
 
 void feed(Program& program, Size micro_batch, Size slot) {
