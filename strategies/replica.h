@@ -132,7 +132,7 @@ class Replica {
   /// Before the passes of a step in which update_beside is called; record_step does it by itself.
   void prepare_update(Size step) { optimizer_->prepare(step, 1 / scaler_.scale()); }
   /// As optimizer_step, of a slice that backward has announced, on Device::beside(), which has been
-  /// ordered after its gradients. Observers of work are not told, and it is no time of compute().
+  /// ordered after its gradients. No observer is told of it, and it is no time of compute().
   void update_beside(Range slice, Size step);
   /// From now on updates take these slices only, and the members share each of them evenly, as they
   /// do where a communicator sums it. For replicas that update a part of the arena: the members may
